@@ -159,9 +159,27 @@ static uint64_t table_find(const struct image_table *symbols, const char *string
     return 0;
 }
 
+/* By the hashes of what the file defines, if they are there: no other name is read then. */
+static uint64_t dynamic_find(const struct image *image, const char *name)
+{
+    const uint32_t *hashes = image->hashes.start;
+    uint32_t hash = 5381;
+    if (!image->hashes.count)
+        return table_find(&image->symbols, image->strings.start, image->strings.count, name);
+    for (const char *at = name; *at; at++)
+        hash = hash * 33 + (unsigned char)*at;
+    for (size_t i = 0; i < image->hashes.count; i++) {
+        const Elf64_Sym *symbol = image_symbol(image, image->hashes_first + i);
+        if ((hashes[i] | 1) == (hash | 1) && symbol->st_shndx != SHN_UNDEF && symbol->st_value &&
+            !strcmp(image_string(image, symbol->st_name), name))
+            return symbol->st_value;
+    }
+    return 0;
+}
+
 uint64_t image_find(const struct image *image, const char *name)
 {
-    uint64_t found = table_find(&image->symbols, image->strings.start, image->strings.count, name);
+    uint64_t found = dynamic_find(image, name);
     return found ? found : image_find_local(image, name);
 }
 
@@ -446,10 +464,8 @@ static int dynamic_read(struct image *image, struct failure *failure)
     image->fini_array = dynamic_value(image, DT_FINI_ARRAY);
     image->fini_count = (size_t)dynamic_value(image, DT_FINI_ARRAYSZ) / 8;
     /* What simcc links can be started, too, and is a shared object all the same. */
-    image->executable =
-        dynamic_value(image, DT_FLAGS_1) & DF_1_PIE ||
-        (segment_find(image, PT_INTERP) &&
-         !table_find(&image->symbols, image->strings.start, image->strings.count, "simrun_start"));
+    image->executable = dynamic_value(image, DT_FLAGS_1) & DF_1_PIE ||
+                        (segment_find(image, PT_INTERP) && !dynamic_find(image, "simrun_start"));
     if (image->executable && !segment_find(image, PT_INTERP))
         return failure_set(failure, FAILURE_INPUT,
                            "%s: statically linked (-static-pie); link it dynamically or with simcc",

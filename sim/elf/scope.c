@@ -1,5 +1,5 @@
-/* One table of all definitions: see scope.h. Modules are entered in order and a search goes through
- * its entries in the order they were entered, so that the first module wins. The hash is that of GNU's tables, which
+/* One table of all definitions: see scope.h. Modules are entered from the last to the first, each before
+ * what is there, so that the first module is found first: many C++ libraries define the same. The hash is that of GNU's tables, which
  * files have of what they define (all but its lowest bit): no name is read to enter it. */
 #include "sim/elf/scope.h"
 
@@ -12,6 +12,16 @@ static uint32_t hash_of(const char *name)
     for (; *name; name++)
         hash = hash * 33 + (unsigned char)*name;
     return hash | 1;
+}
+
+/* Of a symbol that the image defines: the file says it, if it has GNU's table. */
+static uint32_t symbol_hash(const struct image *image, size_t symbol)
+{
+    const uint32_t *hashes = image->hashes.start;
+    size_t hashed = symbol - image->hashes_first;
+    return symbol >= image->hashes_first && hashed < image->hashes.count
+               ? hashes[hashed] | 1
+               : hash_of(image_string(image, image_symbol(image, symbol)->st_name));
 }
 
 static size_t place_of(const struct scope *scope, uint32_t hash)
@@ -31,17 +41,11 @@ static bool is_exported(const Elf64_Sym *symbol)
 
 static void enter(struct scope *scope, int module, size_t symbol)
 {
-    const struct image *image = scope->modules[module];
-    const uint32_t *hashes = image->hashes.start;
-    size_t hashed = symbol - image->hashes_first;
-    uint32_t hash = symbol >= image->hashes_first && hashed < image->hashes.count
-                        ? hashes[hashed] | 1
-                        : hash_of(image_string(image, image_symbol(image, symbol)->st_name));
-    size_t at = place_of(scope, hash);
-    while (scope->entries[at].module)
-        at = (at + 1) & (scope->room - 1);
-    scope->entries[at] = (struct scope_entry){hash, ((uint32_t)module + 1) & 0xff,
-                                              (uint32_t)symbol & (SCOPE_SYMBOLS_MAX - 1)};
+    uint32_t hash = symbol_hash(scope->modules[module], symbol);
+    uint32_t *place = &scope->places[place_of(scope, hash)];
+    scope->entries[scope->entry_count++] = (struct scope_entry){
+        hash, (uint32_t)module & 0xff, (uint32_t)symbol & (SCOPE_SYMBOLS_MAX - 1), *place};
+    *place = scope->entry_count;
 }
 
 static size_t count_exported(const struct image *image)
@@ -65,20 +69,23 @@ bool scope_open(struct scope *scope, const struct image *const *modules, const i
             return false;
         symbols += count_exported(modules[m]);
     }
-    while (scope->room < 2 * symbols)
+    if (symbols >= UINT32_MAX)
+        return false;
+    while (scope->room < symbols)
         scope->room *= 2;
     scope->modules = calloc((size_t)count, sizeof *scope->modules);
     scope->groups = calloc((size_t)count, sizeof *scope->groups);
-    scope->entries = calloc(scope->room, sizeof *scope->entries);
-    if (!scope->modules || !scope->groups || !scope->entries) {
+    scope->entries = calloc(symbols + 1, sizeof *scope->entries);
+    scope->places = calloc(scope->room, sizeof *scope->places);
+    if (!scope->modules || !scope->groups || !scope->entries || !scope->places) {
         scope_close(scope);
         return false;
     }
-    for (int m = 0; m < count; m++) {
+    for (int m = count; m-- > 0;) {
         const Elf64_Sym *symbol = modules[m]->symbols.start;
         scope->modules[m] = modules[m];
         scope->groups[m] = groups[m];
-        for (size_t i = 1; i < modules[m]->symbols.count; i++)
+        for (size_t i = modules[m]->symbols.count; i-- > 1;)
             if (is_exported(&symbol[i]))
                 enter(scope, m, i);
     }
@@ -90,6 +97,7 @@ void scope_close(struct scope *scope)
     free(scope->modules);
     free(scope->groups);
     free(scope->entries);
+    free(scope->places);
     *scope = (struct scope){0};
 }
 
@@ -103,24 +111,46 @@ static bool version_fits(const struct image *image, size_t symbol, const char *w
     return wanted ? !strcmp(have, wanted) : !hidden;
 }
 
-int scope_find(const struct scope *scope, const char *name, const char *version, int first,
-               int group, const Elf64_Sym **symbol)
+/* What is looked for. */
+struct sought {
+    const char *name, *version;
+    uint32_t hash;
+    int first, group;
+};
+
+static int find(const struct scope *scope, const struct sought *sought, const Elf64_Sym **symbol)
 {
-    uint32_t hash = hash_of(name);
-    for (size_t at = place_of(scope, hash); scope->room && scope->entries[at].module;
-         at = (at + 1) & (scope->room - 1)) {
-        const struct scope_entry *entry = &scope->entries[at];
-        int module = (int)entry->module - 1;
-        if (entry->hash != hash || module < first ||
-            (scope->groups[module] && scope->groups[module] != group))
+    const struct scope_entry *entry;
+    for (uint32_t at = scope->room ? scope->places[place_of(scope, sought->hash)] : 0; at;
+         at = entry->next) {
+        entry = &scope->entries[at - 1];
+        int module = entry->module;
+        if (entry->hash != sought->hash || module < sought->first ||
+            (scope->groups[module] && scope->groups[module] != sought->group))
             continue;
         const struct image *image = scope->modules[module];
         const Elf64_Sym *found = image_symbol(image, entry->symbol);
-        if (strcmp(image_string(image, found->st_name), name) ||
-            !version_fits(image, entry->symbol, version))
+        const char *name = image_string(image, found->st_name);
+        if ((name != sought->name && strcmp(name, sought->name)) ||
+            !version_fits(image, entry->symbol, sought->version))
             continue;
         *symbol = found;
         return module;
     }
     return -1;
+}
+
+int scope_find(const struct scope *scope, const char *name, const char *version, int first,
+               int group, const Elf64_Sym **symbol)
+{
+    struct sought sought = {name, version, hash_of(name), first, group};
+    return find(scope, &sought, symbol);
+}
+
+int scope_find_defined(const struct scope *scope, const struct image *image, size_t index,
+                       const char *version, int group, const Elf64_Sym **symbol)
+{
+    const char *name = image_string(image, image_symbol(image, index)->st_name);
+    struct sought sought = {name, version, symbol_hash(image, index), 0, group};
+    return find(scope, &sought, symbol);
 }

@@ -7,17 +7,20 @@
 
 struct scope_entry {
     uint32_t hash;
-    uint32_t module : 8; /* + 1; 0: free */
+    uint32_t module : 8;
     uint32_t symbol : 24;
+    uint32_t next; /* + 1, of the same place; 0: none */
 };
-enum { SCOPE_MODULES_MAX = 254, SCOPE_SYMBOLS_MAX = 1 << 24 };
+enum { SCOPE_MODULES_MAX = 256, SCOPE_SYMBOLS_MAX = 1 << 24 };
 
 struct scope {
     const struct image **modules;
     int *groups; /* of each: 0 is seen by all, another by the modules of the same */
     int count;
     struct scope_entry *entries;
-    size_t room; /* a power of two */
+    uint32_t entry_count;
+    uint32_t *places; /* the first entry of each + 1, by the hash */
+    size_t room;      /* a power of two */
 };
 
 /* The images must outlive it. False: out of memory, or more modules or symbols than an entry counts; nothing is held
@@ -31,5 +34,9 @@ void scope_close(struct scope *scope);
  * versions. */
 int scope_find(const struct scope *scope, const char *name, const char *version, int first,
                int group, const Elf64_Sym **symbol);
+
+/* The same for the name of a symbol that `image` defines itself. */
+int scope_find_defined(const struct scope *scope, const struct image *image, size_t index,
+                       const char *version, int group, const Elf64_Sym **symbol);
 
 #endif

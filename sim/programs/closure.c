@@ -253,7 +253,8 @@ static bool can_open(const struct closure *closure)
     for (int m = 0; m < closure->count; m++) {
         const struct image *image = closure->modules[m].image;
         for (size_t i = 0; i < image->symbols.count; i++)
-            if (!strcmp(image_string(image, image_symbol(image, i)->st_name), "dlopen"))
+            if (image_symbol(image, i)->st_shndx == SHN_UNDEF &&
+                !strcmp(image_string(image, image_symbol(image, i)->st_name), "dlopen"))
                 return true;
     }
     return false;

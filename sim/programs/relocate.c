@@ -22,6 +22,10 @@ struct planner {
     const struct resolver *resolver;
     const struct relocate_extra *extra;
     struct failure *failure;
+    struct seen {
+        bool resolved;
+        struct resolved as;
+    } * seen;          /* by the symbol's index: tables of C++ name each of them many times */
     char missing[320]; /* names of unresolved symbols, separated by ", " */
     int missing_count;
 };
@@ -49,11 +53,28 @@ static void word_put_based(struct planner *planner, uint64_t address, uint64_t v
     planner->plan->base_words[planner->plan->base_count++] = address;
 }
 
-static void call_add(struct planner *planner, uint64_t address, uint64_t function)
+/* Few files have one, and most of those few: the list doubles. NULL: out of memory. */
+static void *list_room(void *list, size_t count, size_t size)
 {
-    uint64_t *call = planner->plan->calls[planner->plan->call_count++];
-    call[0] = address;
-    call[1] = function;
+    return count & (count - 1) ? list : reallocarray(list, count ? 2 * count : 1, size);
+}
+
+static int out_of_memory(struct planner *planner)
+{
+    return failure_set(planner->failure, FAILURE_INTERNAL, "%s: out of memory",
+                       planner->image->path);
+}
+
+static int call_add(struct planner *planner, uint64_t address, uint64_t function)
+{
+    struct relocate_plan *plan = planner->plan;
+    uint64_t(*longer)[2] = list_room(plan->calls, plan->call_count, sizeof *plan->calls);
+    if (!longer)
+        return out_of_memory(planner);
+    plan->calls = longer;
+    plan->calls[plan->call_count][0] = address;
+    plan->calls[plan->call_count++][1] = function;
+    return 0;
 }
 
 static void missing_add(struct planner *planner, const char *name)
@@ -77,15 +98,24 @@ static const char *symbol_name(const struct planner *planner, const Elf64_Rela *
     return symbol ? image_string(planner->image, symbol->st_name) : "?";
 }
 
+static struct resolved resolved_once(struct planner *planner, size_t index)
+{
+    struct resolve_self self = self_of(planner);
+    if (index >= planner->image->symbols.count)
+        return resolve_symbol(planner->resolver, &self, index, false);
+    struct seen *seen = &planner->seen[index];
+    if (!seen->resolved)
+        *seen = (struct seen){true, resolve_symbol(planner->resolver, &self, index, false)};
+    return seen->as;
+}
+
 static int plan_symbol(struct planner *planner, const Elf64_Rela *entry)
 {
     const Elf64_Sym *symbol = image_symbol(planner->image, ELF64_R_SYM(entry->r_info));
     if (symbol && symbol->st_shndx == SHN_UNDEF &&
         resolve_getopt_field(symbol_name(planner, entry)) >= 0)
         planner->plan->uses_getopt = true;
-    struct resolve_self self = self_of(planner);
-    struct resolved resolved =
-        resolve_symbol(planner->resolver, &self, ELF64_R_SYM(entry->r_info), false);
+    struct resolved resolved = resolved_once(planner, ELF64_R_SYM(entry->r_info));
     uint64_t value = resolved.value + (uint64_t)entry->r_addend;
     switch (resolved.kind) {
     case RESOLVE_MISSING:
@@ -98,8 +128,7 @@ static int plan_symbol(struct planner *planner, const Elf64_Rela *entry)
         word_put_based(planner, entry->r_offset, value);
         break;
     case RESOLVE_SELECTOR:
-        call_add(planner, entry->r_offset, value);
-        break;
+        return call_add(planner, entry->r_offset, value);
     }
     return 0;
 }
@@ -115,11 +144,17 @@ static int plan_copy(struct planner *planner, const Elf64_Rela *entry)
     struct resolved resolved =
         resolve_symbol(planner->resolver, &self, ELF64_R_SYM(entry->r_info), true);
     bool inside = resolved.kind == RESOLVE_INSIDE;
-    if (!inside && (resolved.kind != RESOLVE_CONSTANT || !resolved.value))
+    if (!inside && (resolved.kind != RESOLVE_CONSTANT || !resolved.value)) {
         missing_add(planner, symbol_name(planner, entry));
-    else
-        planner->plan->copies[planner->plan->copy_count++] =
-            (struct relocate_copy){entry->r_offset, resolved.value, symbol->st_size, inside};
+        return 0;
+    }
+    struct relocate_plan *plan = planner->plan;
+    struct relocate_copy *longer = list_room(plan->copies, plan->copy_count, sizeof *plan->copies);
+    if (!longer)
+        return out_of_memory(planner);
+    plan->copies = longer;
+    plan->copies[plan->copy_count++] =
+        (struct relocate_copy){entry->r_offset, resolved.value, symbol->st_size, inside};
     return 0;
 }
 
@@ -198,8 +233,7 @@ static int plan_entry(struct planner *planner, const Elf64_Rela *entry)
     case RELOCATE_SYMBOL:
         return plan_symbol(planner, entry);
     case RELOCATE_CALL:
-        call_add(planner, entry->r_offset, (uint64_t)entry->r_addend);
-        return 0;
+        return call_add(planner, entry->r_offset, (uint64_t)entry->r_addend);
     case RELOCATE_TLS_MODULE:
     case RELOCATE_TLS_OFFSET:
     case RELOCATE_TLS_STATIC:
@@ -256,12 +290,9 @@ static int plan_allocate(struct planner *planner)
     size_t relative = 0, others = image->rela.count + image->plt_rela.count;
     relr_walk(planner, false, &relative);
     plan->bytes = calloc(1, image->data_filled - image->data_start + 1);
-    plan->base_words = calloc(relative + others + 1, sizeof *plan->base_words);
-    plan->calls = calloc(others + 1, sizeof *plan->calls);
-    plan->copies = calloc(others + 1, sizeof *plan->copies);
-    if (!plan->bytes || !plan->base_words || !plan->calls || !plan->copies)
-        return failure_set(planner->failure, FAILURE_INTERNAL, "%s: out of memory", image->path);
-    return 0;
+    plan->base_words = reallocarray(NULL, relative + others + 1, sizeof *plan->base_words);
+    planner->seen = calloc(image->symbols.count + 1, sizeof *planner->seen);
+    return plan->bytes && plan->base_words && planner->seen ? 0 : out_of_memory(planner);
 }
 
 /* The file's bytes of everything an image owns: usually one segment. */
@@ -283,7 +314,8 @@ int relocate_plan(struct relocate_plan *plan, const struct image *image,
                   const struct resolver *resolver, const struct relocate_extra *extra,
                   struct failure *failure)
 {
-    struct planner planner = {plan, image, resolver, extra, failure, "", 0};
+    struct planner planner = {
+        .plan = plan, .image = image, .resolver = resolver, .extra = extra, .failure = failure};
     size_t count = 0;
     *plan = (struct relocate_plan){0};
     plan->uses_static_tls = image->executable && image->tls_size;
@@ -301,6 +333,7 @@ int relocate_plan(struct relocate_plan *plan, const struct image *image,
             "that define %s",
             image->path, planner.missing_count > 1 ? "s" : "", planner.missing,
             planner.missing_count > 12 ? ", ..." : "", planner.missing_count > 1 ? "them" : "it");
+    free(planner.seen);
     if (status)
         relocate_release(plan);
     return status;

@@ -205,13 +205,17 @@ int resolve_definition(const struct resolver *resolver, const struct resolve_sel
         return -1;
     if (!foreign && is_own(self, symbol))
         return self->module;
-    bool hidden;
-    const char *name = image_string(self->image, symbol->st_name);
-    const char *version = symbol->st_shndx == SHN_UNDEF || foreign
-                              ? image_symbol_version(self->image, index)
-                              : image_defined_version(self->image, index, &hidden);
-    int found = scope_find(&resolver->scope, name, version, foreign ? self->module + 1 : 0,
-                           resolver->scope.groups[self->module], definition);
+    int group = resolver->scope.groups[self->module], found;
+    if (foreign || symbol->st_shndx == SHN_UNDEF) {
+        found = scope_find(&resolver->scope, image_string(self->image, symbol->st_name),
+                           image_symbol_version(self->image, index), foreign ? self->module + 1 : 0,
+                           group, definition);
+    } else {
+        bool hidden;
+        const char *version = image_defined_version(self->image, index, &hidden);
+        found =
+            scope_find_defined(&resolver->scope, self->image, index, version, group, definition);
+    }
     if (found < 0 && !foreign && symbol->st_shndx != SHN_UNDEF) {
         *definition = symbol;
         return self->module;
