@@ -140,6 +140,14 @@ static int find(const struct scope *scope, const struct sought *sought, const El
     return -1;
 }
 
+void scope_fetch(const struct scope *scope, const struct image *image, size_t index)
+{
+    const uint32_t *hashes = image->hashes.start;
+    size_t hashed = index - image->hashes_first;
+    if (index >= image->hashes_first && hashed < image->hashes.count)
+        __builtin_prefetch(&scope->places[place_of(scope, hashes[hashed] | 1)]);
+}
+
 int scope_find(const struct scope *scope, const char *name, const char *version, int first,
                int group, const Elf64_Sym **symbol)
 {

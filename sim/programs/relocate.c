@@ -22,11 +22,8 @@ struct planner {
     const struct resolver *resolver;
     const struct relocate_extra *extra;
     struct failure *failure;
-    struct seen {
-        bool resolved;
-        struct resolved as;
-    } * seen;          /* by the symbol's index: tables of C++ name each of them many times */
-    char missing[320]; /* names of unresolved symbols, separated by ", " */
+    struct resolved *seen; /* by the symbol's index: tables of C++ name each of them many times */
+    char missing[320];     /* names of unresolved symbols, separated by ", " */
     int missing_count;
 };
 
@@ -103,10 +100,10 @@ static struct resolved resolved_once(struct planner *planner, size_t index)
     struct resolve_self self = self_of(planner);
     if (index >= planner->image->symbols.count)
         return resolve_symbol(planner->resolver, &self, index, false);
-    struct seen *seen = &planner->seen[index];
-    if (!seen->resolved)
-        *seen = (struct seen){true, resolve_symbol(planner->resolver, &self, index, false)};
-    return seen->as;
+    struct resolved *seen = &planner->seen[index];
+    if (seen->kind == RESOLVE_MISSING)
+        *seen = resolve_symbol(planner->resolver, &self, index, false);
+    return *seen;
 }
 
 static int plan_symbol(struct planner *planner, const Elf64_Rela *entry)
@@ -250,7 +247,11 @@ static int plan_entry(struct planner *planner, const Elf64_Rela *entry)
 static int plan_table(struct planner *planner, const struct image_table *table)
 {
     const Elf64_Rela *entry = table->start;
+    enum { AHEAD = 8 };
     for (size_t i = 0; i < table->count; i++) {
+        if (i + AHEAD < table->count)
+            scope_fetch(&planner->resolver->scope, planner->image,
+                        ELF64_R_SYM(entry[i + AHEAD].r_info));
         int status = plan_entry(planner, &entry[i]);
         if (status)
             return status;
