@@ -35,11 +35,11 @@ void scope_close(struct scope *scope);
 int scope_find(const struct scope *scope, const char *name, const char *version, int first,
                int group, const Elf64_Sym **symbol);
 
-/* Symbol `index` of `image` will be looked for soon: the table is larger than a cache. */
-void scope_fetch(const struct scope *scope, const struct image *image, size_t index);
-
 /* The same for the name of a symbol that `image` defines itself. */
 int scope_find_defined(const struct scope *scope, const struct image *image, size_t index,
                        const char *version, int group, const Elf64_Sym **symbol);
+
+/* Symbol `index` of `image` will be looked for soon: the table is larger than a cache. */
+void scope_fetch(const struct scope *scope, const struct image *image, size_t index);
 
 #endif
