@@ -126,7 +126,7 @@ $(BUILD)/lib/shims/libmpi_mpifh.so.40: $(BUILD)/gen/shims/openmpi_fortran.c sim/
 	@mkdir -p $(@D)
 	@echo "link $@"
 	$(call link_shim,SHIM_OPENMPI -I$(BUILD)/gen) $(BUILD)/lib/shims/libmpi.so.40 -Wl,-rpath,'$$ORIGIN'
-$(BUILD)/lib/shims/libmpich.so.12: $(BUILD)/gen/shims/mpich.c sim/shims/numbers.c $(shim_parts)
+$(BUILD)/lib/shims/libmpich.so.12: $(BUILD)/gen/shims/mpich.c sim/shims/numbers.c sim/shims/above.c $(shim_parts)
 	@mkdir -p $(@D)
 	@echo "link $@"
 	$(call link_shim,SHIM_MPICH)

@@ -18,6 +18,8 @@ static const struct {
              {"libmpi.so.0", "Open MPI 1", NULL},
              {"libmpi.so.12", "MPICH 3 or 4", "libmpich.so.12"},
              {"libmpich.so.12", "MPICH 3 or 4", "libmpich.so.12"},
+             {"libmpichfort.so.12", "MPICH 3 or 4", "libmpich.so.12"},
+             {"libmpifort.so.12", "MPICH 3 or 4", "libmpich.so.12"},
              {"libmpich", "MPICH", NULL},
              {"libmpifort.so", "MPICH or a derivative of it", NULL},
              {"libmpicxx.so", "MPICH or a derivative of it", NULL},
@@ -71,6 +73,13 @@ const char *foreign_shim(const struct image *image, const char *needed)
 const char *foreign_before(const char *needed)
 {
     return strncmp(needed, "libmpi_usempif08.so.40", 22) ? NULL : "libmpi_mpifh.so.40";
+}
+
+bool foreign_above(const char *needed)
+{
+    const char *slash = strrchr(needed, '/');
+    needed = slash ? slash + 1 : needed;
+    return !strncmp(needed, "libmpichfort.so.12", 18) || !strncmp(needed, "libmpifort.so.12", 16);
 }
 
 /* From the executable's folder towards the root: a build folder, or an installed tree. */

@@ -17,6 +17,10 @@ bool foreign_shim_find(const char *shim, char out[PATH_MAX]);
  * NULL if there is none. */
 const char *foreign_before(const char *needed);
 
+/* Is it that MPI's library for another language, which calls the C library and nothing else? It is used as it is, and what it calls is blamed
+ * on the lines that call it. */
+bool foreign_above(const char *needed);
+
 /* Does it call MPI, whoever's that is? */
 bool foreign_calls_mpi(const struct image *image);
 

@@ -104,20 +104,20 @@ static bool in_launcher(const void *address)
     return (const char *)address >= &__executable_start && (const char *)address < &_end;
 }
 
-static bool in_shim(const void *address)
+static enum libc_between between_of(const void *address)
 {
     uintptr_t bias;
-    bool shim = false;
-    return libc_images->file_of(address, &bias, &shim) && shim;
+    enum libc_between between = LIBC_PROGRAM;
+    return libc_images->file_of(address, &bias, &between) ? between : LIBC_PROGRAM;
 }
 
 const char *sim_libc_file_of(const void *address, uintptr_t *bias)
 {
-    bool shim = false;
-    const char *file = libc_images->file_of(address, bias, &shim);
+    enum libc_between between = LIBC_PROGRAM;
+    const char *file = libc_images->file_of(address, bias, &between);
     Dl_info info;
     if (file)
-        return shim ? NULL : file;
+        return between == LIBC_PROGRAM ? file : NULL;
     if (in_launcher(address) || !dladdr(address, &info) || !info.dli_fname)
         return NULL;
     *bias = (uintptr_t)info.dli_fbase;
@@ -131,13 +131,12 @@ const void *sim_libc_site_of(const struct sim_libc_state *rank, const void *site
 
 /* Frames of the launcher have their frame pointers; how many there are between a check and the
  * program, and how large they are, is known to be little. (A sanitizer's own have none.) */
-const char *sim_libc_call_frame(void)
+static const char *frame_from(char *frame, enum libc_between *between)
 {
     enum { FRAME_MAX = 16384 };
-    char *frame = __builtin_frame_address(0);
     for (int depth = 0; depth < 24; depth++) {
         const void *address = ((void **)(void *)frame)[1];
-        if (!in_launcher(address) && !in_shim(address))
+        if (!in_launcher(address) && (*between = between_of(address)) != LIBC_SHIM)
             return frame;
         char *next = *(void **)(void *)frame;
         if ((uintptr_t)next - (uintptr_t)frame > FRAME_MAX)
@@ -147,10 +146,20 @@ const char *sim_libc_call_frame(void)
     return NULL;
 }
 
+const char *sim_libc_call_frame(void)
+{
+    enum libc_between between;
+    return frame_from(__builtin_frame_address(0), &between);
+}
+
 const void *sim_libc_call_site(void)
 {
-    const char *frame = sim_libc_call_frame();
-    return frame ? ((void *const *)(const void *)frame)[1] : NULL;
+    enum libc_between between;
+    void *const *frame =
+        (void *const *)(const void *)frame_from(__builtin_frame_address(0), &between);
+    return !frame                       ? NULL
+           : between == LIBC_ABOVE_SHIM ? sim_libc_outer_site(frame[1], frame)
+                                        : frame[1];
 }
 
 const void *sim_libc_call_site_of(const struct sim_libc_state *rank)

@@ -233,4 +233,7 @@ int sim_libc_thread_join(pthread_t thread, void **result);
 /* The calling thread is one of those. */
 bool sim_libc_thread_is_counted(void);
 
+/* Where `site`, to which the function of `frame` returns, is in another MPI's library above a shim: the line that called that library. */
+const void *sim_libc_outer_site(const void *site, void *const *frame);
+
 #endif

@@ -42,9 +42,9 @@ static struct libc_handler **handlers_at_none(const void *address)
     return NULL;
 }
 
-static const char *file_none(const void *address, uintptr_t *bias, bool *shim)
+static const char *file_none(const void *address, uintptr_t *bias, enum libc_between *between)
 {
-    (void)address, (void)bias, (void)shim;
+    (void)address, (void)bias, (void)between;
     return NULL;
 }
 

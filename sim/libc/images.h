@@ -17,6 +17,10 @@ struct sim_libc_getopt {
     bool shared; /* with other ranks, whose scans may have left them anywhere */
 };
 
+/* What stands between the program and the launcher: a shim of ours (sim/shims), whose frames have their pointers; or another MPI's library
+ * above that, whose frames need not. */
+enum libc_between { LIBC_PROGRAM, LIBC_SHIM, LIBC_ABOVE_SHIM };
+
 struct sim_libc_images {
     /* Whether the address lies in the code of this image. */
     bool (*holds)(const struct sim_program *program, int image, uintptr_t address);
@@ -31,8 +35,8 @@ struct sim_libc_images {
     struct libc_handler **(*handlers)(struct sim_program *program, int image);
     struct libc_handler **(*handlers_at)(const void *address);
     /* The file of the image that holds an address, and where that image's linker put 0; NULL: none
-     * does. A shim stands between the program and the launcher (sim/shims). */
-    const char *(*file_of)(const void *address, uintptr_t *bias, bool *shim);
+     * does. */
+    const char *(*file_of)(const void *address, uintptr_t *bias, enum libc_between *between);
     /* The address that is in image `image` what this one is in another of the same file. */
     const void *(*site_of)(int image, const void *site);
 };

@@ -18,6 +18,7 @@
 #define SIM_PROGRAMS_CLONE_H
 
 #include "sim/elf/image.h"
+#include "sim/libc/images.h"
 #include "sim/programs/range.h"
 #include "sim/programs/relocate.h"
 
@@ -40,9 +41,9 @@ struct clone {
     int count;
     struct closure *closure; /* that it is part of */
     struct clone *program; /* whose handlers' list is all modules'; itself, if it is the program */
-    bool shim;             /* stands between the program and the launcher */
-    bool static_tls;       /* thread-locals are the OS thread's: see clone_thread_enter */
-    int maps_each;         /* mappings an image takes when mapped */
+    enum libc_between between;
+    bool static_tls; /* thread-locals are the OS thread's: see clone_thread_enter */
+    int maps_each;   /* mappings an image takes when mapped */
     bool copied;
     bool common; /* all indexes are the same image */
     struct clone_state *states;

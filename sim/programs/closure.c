@@ -154,7 +154,10 @@ static int needed_add(struct closure *closure, int who, const char *needed,
     char path[PATH_MAX];
     if (resolve_is_mpi(needed) || foreign_mpi(image, needed)) {
         status = closure_mpi(closure, image, needed, failure);
-        return status || !*closure->shim ? status : shim_add(closure, who, needed, failure);
+        if (status || !*closure->shim)
+            return status;
+        if (!foreign_above(needed))
+            return shim_add(closure, who, needed, failure);
     }
     int known;
     if (closure_name_find(closure, needed, &known))
@@ -303,7 +306,10 @@ static bool introduce(struct closure *closure)
         module->clone.extra.module = m;
         module->clone.program = &closure->modules[0].clone;
         module->clone.closure = closure;
-        module->clone.shim = module->shim || resolve_is_fortran(file_name(module->image->path));
+        const char *name = file_name(module->image->path);
+        module->clone.between = module->shim || resolve_is_fortran(name) ? LIBC_SHIM
+                                : foreign_above(name)                    ? LIBC_ABOVE_SHIM
+                                                                         : LIBC_PROGRAM;
         module->clone.common = closure->count == 1 && module->clone.common;
         module->clone.extra.getopt =
             closure->modules[0].clone.extra.getopt + seen[0].place - seen[m].place;

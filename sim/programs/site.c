@@ -3,14 +3,14 @@
 
 #include "sim/programs/clone.h"
 
-const char *site_file(const void *address, uintptr_t *bias, bool *shim)
+const char *site_file(const void *address, uintptr_t *bias, enum libc_between *between)
 {
     int index;
     const struct clone *clone = clone_find((uintptr_t)address, &index);
     if (!clone)
         return NULL;
     *bias = clone_base(clone, index);
-    *shim = clone->shim;
+    *between = clone->between;
     return clone->image->path;
 }
 

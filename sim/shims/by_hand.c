@@ -6,7 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#ifdef SHIM_OPENMPI
 __thread const void *shim_outer;
+#endif
 
 void *shim_room(size_t count, size_t size)
 {
@@ -212,10 +214,33 @@ BY_HAND(Win_create_errhandler, (F_errhandler_function * function, F_Errhandler *
 
 /* ---- Attributes ---- */
 
-/* What our functions are given as extra state; it stays, since a key may be used after it was freed. */
-struct attribute {
-    void *copy, *remove, *extra;
-};
+static struct shim_attribute *attributes;
+
+struct shim_attribute *shim_attribute_of(int key)
+{
+    struct shim_attribute *attribute = attributes;
+    while (attribute && attribute->key != key)
+        attribute = attribute->next;
+    return attribute;
+}
+
+enum {
+    INTEGER_OF_FORTRAN = 1
+}; /* what MPICH calls the kind of an attribute that is an address' size */
+#ifdef SHIM_MPICH
+#define COPY_BY_PROXY(theirs)                                                                      \
+    if (attribute->copy_proxy)                                                                     \
+        return in_error(attribute->copy_proxy(attribute->copy, theirs, out_keyval(key),            \
+                                              attribute->extra, INTEGER_OF_FORTRAN, in, out,       \
+                                              flag));
+#define REMOVE_BY_PROXY(theirs)                                                                    \
+    if (attribute->remove_proxy)                                                                   \
+        return in_error(attribute->remove_proxy(attribute->remove, theirs, out_keyval(key),        \
+                                                INTEGER_OF_FORTRAN, value, attribute->extra));
+#else
+#define COPY_BY_PROXY(theirs)
+#define REMOVE_BY_PROXY(theirs)
+#endif
 
 #define ATTRIBUTE(kind, Object)                                                                    \
     typedef int F_##kind##_copy(F_##Object, int, void *, void *, void *, int *);                   \
@@ -223,14 +248,16 @@ struct attribute {
     static int kind##_copy(MPI_##Object from, int key, void *extra, void *in, void *out,           \
                            int *flag)                                                              \
     {                                                                                              \
-        const struct attribute *attribute = extra;                                                 \
+        const struct shim_attribute *attribute = extra;                                            \
+        COPY_BY_PROXY(out_##Object(from))                                                          \
         F_##kind##_copy *function = (F_##kind##_copy *)(uintptr_t)attribute->copy;                 \
         return in_error(                                                                           \
             function(out_##Object(from), out_keyval(key), attribute->extra, in, out, flag));       \
     }                                                                                              \
     static int kind##_remove(MPI_##Object from, int key, void *value, void *extra)                 \
     {                                                                                              \
-        const struct attribute *attribute = extra;                                                 \
+        const struct shim_attribute *attribute = extra;                                            \
+        REMOVE_BY_PROXY(out_##Object(from))                                                        \
         F_##kind##_remove *function = (F_##kind##_remove *)(uintptr_t)attribute->remove;           \
         return in_error(function(out_##Object(from), out_keyval(key), value, attribute->extra));   \
     }                                                                                              \
@@ -241,15 +268,18 @@ struct attribute {
             (F_##kind##_copy * copy, F_##kind##_remove * remove, int *key, void *extra))           \
     {                                                                                              \
         ENTER();                                                                                   \
-        struct attribute *attribute = shim_room(1, sizeof *attribute);                             \
-        *attribute =                                                                               \
-            (struct attribute){(void *)(uintptr_t)copy, (void *)(uintptr_t)remove, extra};         \
+        struct shim_attribute *attribute = shim_room(1, sizeof *attribute);                        \
+        *attribute = (struct shim_attribute){                                                      \
+            .copy = (void *)(uintptr_t)copy, .remove = (void *)(uintptr_t)remove, .extra = extra}; \
         int own = MPI_KEYVAL_INVALID;                                                              \
         int result =                                                                               \
             ours_##kind##_create_keyval(copy ? kind##_copy : NULL, remove ? kind##_remove : NULL,  \
                                         key ? &own : NULL, attribute);                             \
         if (key)                                                                                   \
             *key = out_keyval(own);                                                                \
+        attribute->key = own;                                                                      \
+        attribute->next = attributes;                                                              \
+        attributes = attribute;                                                                    \
         LEAVE();                                                                                   \
         return out_error(result);                                                                  \
     }
@@ -314,14 +344,37 @@ struct generalised {
     MPI_Grequest_free_function *free;
     MPI_Grequest_cancel_function *cancel;
     void *extra;
+#ifdef SHIM_MPICH
+    int of_fortran;
+#endif
 };
+
+#ifdef SHIM_MPICH
+/* Functions of a Fortran program, which return their error in a parameter (MPII_Grequest_set_lang_f77). */
+typedef void F_fortran_query(void *extra, F_Status *status, int *error);
+typedef void F_fortran_free(void *extra, int *error);
+typedef void F_fortran_cancel(void *extra, int *complete, int *error);
+static struct generalised *last_started;
+
+void shim_grequest_of_fortran(void)
+{
+    if (last_started)
+        last_started->of_fortran = 1;
+}
+#endif
 
 static int generalised_query(void *extra, MPI_Status *status)
 {
     const struct generalised *request = extra;
     F_Status theirs = {0};
+    int result = 0;
     status_out(&theirs, status);
-    int result = request->query(request->extra, &theirs);
+#ifdef SHIM_MPICH
+    if (request->of_fortran)
+        ((F_fortran_query *)(void (*)(void))request->query)(request->extra, &theirs, &result);
+    else
+#endif
+        result = request->query(request->extra, &theirs);
     status_in(&theirs, status);
     return in_error(result);
 }
@@ -329,7 +382,13 @@ static int generalised_query(void *extra, MPI_Status *status)
 static int generalised_free(void *extra)
 {
     struct generalised *request = extra;
-    int result = request->free(request->extra);
+    int result = 0;
+#ifdef SHIM_MPICH
+    if (request->of_fortran)
+        ((F_fortran_free *)(void (*)(void))request->free)(request->extra, &result);
+    else
+#endif
+        result = request->free(request->extra);
     free(request);
     return in_error(result);
 }
@@ -337,7 +396,14 @@ static int generalised_free(void *extra)
 static int generalised_cancel(void *extra, int complete)
 {
     const struct generalised *request = extra;
-    return in_error(request->cancel(request->extra, complete));
+    int result = 0;
+#ifdef SHIM_MPICH
+    if (request->of_fortran)
+        ((F_fortran_cancel *)(void (*)(void))request->cancel)(request->extra, &complete, &result);
+    else
+#endif
+        result = request->cancel(request->extra, complete);
+    return in_error(result);
 }
 
 OURS(int, Grequest_start,
@@ -347,7 +413,11 @@ BY_HAND(Grequest_start, (F_query_function * query, MPI_Grequest_free_function *r
                          MPI_Grequest_cancel_function *cancel, void *extra, F_Request *request))
 {
     struct generalised *state = shim_room(1, sizeof *state);
-    *state = (struct generalised){query, release, cancel, extra};
+    *state =
+        (struct generalised){.query = query, .free = release, .cancel = cancel, .extra = extra};
+#ifdef SHIM_MPICH
+    last_started = state;
+#endif
     MADE(Request, request,
          ours_Grequest_start(query ? generalised_query : NULL, release ? generalised_free : NULL,
                              cancel ? generalised_cancel : NULL, state, request ? &own : NULL));

@@ -35,9 +35,18 @@
 /* What a call is blamed on is the line that called the shim. */
 void site_enter(const void *site) __asm__("simrun.record_site_enter");
 void site_leave(void) __asm__("simrun.record_site_leave");
+#ifdef SHIM_OPENMPI
 #define ENTER() site_enter(shim_outer ? shim_outer : __builtin_return_address(0))
 /* The line that called a library on top of this one (sim/fortran), while a call of that one is under way. */
 extern __thread const void *shim_outer;
+#else
+#define ENTER()                                                                                    \
+    site_enter(mpirinitf_ ? outer_site(__builtin_return_address(0), __builtin_frame_address(0))    \
+                          : __builtin_return_address(0))
+/* Of MPICH's own library for Fortran, where that is there; and the line that called it. */
+extern char mpirinitf_[] __attribute__((weak));
+const void *outer_site(const void *site, void *const *frame) __asm__("simrun.sim_libc_outer_site");
+#endif
 #define LEAVE() site_leave()
 
 /* Ours for an array of theirs: `own` is NULL if theirs is. KEEP: for as long as the program runs, since a nonblocking operation reads it
@@ -56,6 +65,23 @@ enum { ROOM_ENTRIES = 32 };
 
 /* Memory for an array; ends the program if there is none. */
 void *shim_room(size_t count, size_t size);
+
+/* What our functions are given as the extra state of an attribute; it stays, since a key may be used after it was freed. */
+struct shim_attribute {
+    void *copy, *remove, *extra;
+    int key;
+    struct shim_attribute *next;
+#ifdef SHIM_MPICH
+    /* How MPICH's library for Fortran wants its programs' functions to be called; NULL: they are C's. */
+    int (*copy_proxy)(void *function, int handle, int key, void *extra, int kind, void *value,
+                      void **copied, int *flag);
+    int (*remove_proxy)(void *function, int handle, int key, int kind, void *value, void *extra);
+#endif
+};
+struct shim_attribute *shim_attribute_of(int key);
+
+/* Says that the functions of the generalised request that was started last are Fortran's. */
+void shim_grequest_of_fortran(void);
 
 /* How many types the w-forms of all-to-all have. */
 int peers_of(F_Comm comm);

@@ -164,6 +164,46 @@ else
     done
 fi
 
+# The same built for MPICH, whose own library for Fortran is used as it is. (MPICH 4.0 has defects of its own, which these
+# programs call wrong: mpi_f08's positions of requests begin at 0.)
+sorted() { grep -v '^ \|^[A-Z]' "$1" | sort; }
+if command -v mpifort.mpich >/dev/null && command -v mpiexec.mpich >/dev/null && mpifort.mpich -g -w -o theirs modern.f90 >said 2>&1; then
+    for program in modern modern08; do
+        mpifort.mpich -g -w -o theirs $program.f90 >said 2>&1
+        timeout 120 mpiexec.mpich -n 4 ./theirs >mpich 2>/dev/null
+        for executor in '' --os-threads; do
+            run -n 4 $executor --allow M009 ./theirs
+            says '^PASS' && says "^M009.*MPI_Send: MPI_ERR_RANK" && says "$program.f90:[0-9]" && sorted said >ours && sorted mpich | cmp -s - ours && sorted expected | cmp -s - ours
+            ok $? "simrun and MPICH say the same of $program as MPICH's compiler built it $executor"
+        done
+    done
+    mpifort.mpich -g -w -std=legacy -o theirs old.f >said 2>&1
+    for ranks in 4 64; do
+        run -n $ranks ./theirs && says '^PASS' && says "^sum $((ranks * (ranks + 1))) of $ranks\$"
+        ok $? "Fortran 77 built for MPICH on $ranks ranks"
+    done
+    mpicc.mpich -g -c mixed.c >said 2>&1 && mpifort.mpich -g -c part.f90 >said 2>&1 && mpifort.mpich -o theirs mixed.o part.o >said 2>&1
+    run -n 4 ./theirs && says '^PASS' && says '^sum 20 of 4$'
+    ok $? "halves in C and Fortran built for MPICH: handles are each other's"
+    mpifort.mpich -g -o theirs later.f90 >said 2>&1
+    run -n 3 ./theirs && says '^PASS' && says 'idup  *3 T'
+    ok $? "communicators of MPICH that are there when a request completes"
+    mpifort.mpich -g -o theirs general.f90 >said 2>&1
+    run -n 2 ./theirs && says '^PASS' && says '^general 41 41 41 3 7 8$'
+    ok $? "functions of MPICH's generalised requests are Fortran's"
+    mpifort.mpich -g -o theirs wrong.f90 >said 2>&1
+    lines_of theirs " that was built for MPICH"
+    mpifort.mpich -g -o theirs unserved.f90 >said 2>&1
+    run -n 2 ./theirs
+    [ $? -eq 3 ] && says '^U001.*MPI_File_open' && says 'unserved.f90:5'
+    ok $? "what is not provided is said to be, at its line"
+else
+    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14; do
+        count=$((count + 1))
+        echo "ok $count - # SKIP MPICH is not installed"
+    done
+fi
+
 # Sources, with every load and store seen: a loop that stays off the buffer of a receive, and one that reads its first element; halves in C
 # and in Fortran 77 that write what is being sent.
 for last in 2 1; do

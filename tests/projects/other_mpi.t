@@ -167,7 +167,7 @@ while read -r soname name; do
 done <<'END'
 libmpi.so.20 Open MPI 2 or 3
 libmpi.so.1 Open MPI 1
-libmpichfort.so.12 MPICH
+libmpichfort.so.10 MPICH
 libmvapich.so.2 MVAPICH
 libmsmpi.so Microsoft MPI
 END
