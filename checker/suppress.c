@@ -134,7 +134,7 @@ static bool are_one_call(uint32_t a, uint32_t b, const struct trace *trace)
     if (a == TRACE_NO || b == TRACE_NO)
         return false;
     const struct trace_op *one = &trace->ops[a], *other = &trace->ops[b];
-    uint32_t apart = one->seq < other->seq ? other->seq - one->seq : one->seq - other->seq;
+    uint32_t apart = a < b ? b - a : a - b;
     return one->flags & other->flags & OP_COMPOUND && one->rank == other->rank &&
            one->form->site == other->form->site && apart <= 2;
 }
@@ -216,7 +216,7 @@ static bool may_lead(const struct finding *cause, const struct finding *effect,
             if (a == TRACE_NO || b == TRACE_NO)
                 continue;
             const struct trace_op *from = &trace->ops[a], *to = &trace->ops[b];
-            bool before = from->rank == to->rank ? from->seq <= to->seq : from->begin <= to->begin;
+            bool before = from->rank == to->rank ? a <= b : from->begin <= to->begin;
             if (before && (from->rank == to->rank || from->form->comm == to->form->comm))
                 return true;
         }

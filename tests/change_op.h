@@ -7,7 +7,7 @@
 
 #define CHANGE_OP(trace, index, field, value)                                                      \
     do {                                                                                           \
-        struct trace_plain_op changed_op = trace_op_plain(&(trace)->ops[index]);                   \
+        struct trace_plain_op changed_op = trace_op_plain((trace), (uint32_t)(index));             \
         changed_op.field = (value);                                                                \
         trace_op_change((trace), (uint32_t)(index), &changed_op);                                  \
     } while (0)

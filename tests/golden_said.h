@@ -61,7 +61,7 @@ static inline uint32_t said_below(uint32_t n)
 static inline void said_change_op(struct trace *trace)
 {
     uint32_t index = said_below((uint32_t)trace->op_count);
-    struct trace_plain_op plain = trace_op_plain(&trace->ops[index]), *op = &plain;
+    struct trace_plain_op plain = trace_op_plain(trace, index), *op = &plain;
     const struct trace_op *like = &trace->ops[said_below((uint32_t)trace->op_count)];
     uint32_t value = said_below(8);
     switch (said_below(20)) {
@@ -182,6 +182,8 @@ struct said_kept {
     struct trace_rank *rank_info;
     struct coverage *coverage;
     enum trace_outcome outcome;
+    uint32_t *adjoints; /* a copy: the table may have been moved */
+    size_t adjoint_count;
 };
 
 static inline void *said_copy(const void *from, size_t count, size_t size)
@@ -196,8 +198,12 @@ static inline void *said_copy(const void *from, size_t count, size_t size)
 
 static inline void said_changed(struct trace *trace, const struct check_options *options)
 {
-    struct said_kept kept = {trace->notes,     trace->ops,      trace->nodes,  trace->passes,
-                             trace->rank_info, trace->coverage, trace->outcome};
+    struct said_kept kept = {
+        trace->notes,        trace->ops,
+        trace->nodes,        trace->passes,
+        trace->rank_info,    trace->coverage,
+        trace->outcome,      said_copy(trace->adjoints, trace->adjoint_count, sizeof(uint32_t)),
+        trace->adjoint_count};
     struct coverage coverage;
     struct findings findings;
     struct failure failure;
@@ -237,6 +243,10 @@ static inline void said_changed(struct trace *trace, const struct check_options 
     trace->rank_info = kept.rank_info;
     trace->coverage = kept.coverage;
     trace->outcome = kept.outcome;
+    trace->adjoint_count = kept.adjoint_count;
+    if (kept.adjoint_count)
+        memcpy(trace->adjoints, kept.adjoints, kept.adjoint_count * sizeof *kept.adjoints);
+    free(kept.adjoints);
 }
 
 static inline void said_trace(struct trace *trace, const struct check_options *options,

@@ -20,7 +20,8 @@ static inline uint64_t golden_mix_op(uint64_t hash, const struct trace *trace, u
 {
     if (op >= trace->op_count)
         return golden_mix(hash, UINT64_MAX);
-    return golden_mix(hash, (uint64_t)trace->ops[op].rank << 32 | trace->ops[op].seq);
+    return golden_mix(hash,
+                      (uint64_t)trace->ops[op].rank << 32 | trace_op_seq(trace, &trace->ops[op]));
 }
 
 static inline uint64_t golden_trace(const struct trace *trace)
@@ -29,7 +30,7 @@ static inline uint64_t golden_trace(const struct trace *trace)
     for (size_t i = 0; i < trace->op_count; i++) {
         const struct trace_op *op = &trace->ops[i];
         uint64_t columns[] = {op->rank,
-                              op->seq,
+                              trace_op_seq(trace, op),
                               op->kind,
                               op->state,
                               op->flags,
@@ -39,8 +40,8 @@ static inline uint64_t golden_trace(const struct trace *trace)
                               op->comm_seq,
                               (uint64_t)op->peer,
                               (uint64_t)op->tag,
-                              (uint64_t)op->peer_matched,
-                              (uint64_t)op->tag_matched,
+                              (uint64_t)trace_op_peer_matched(op),
+                              (uint64_t)trace_op_tag_matched(op),
                               (uint64_t)op->count,
                               (uint64_t)trace_op_count_matched(op),
                               op->form->type,

@@ -34,7 +34,7 @@ static int32_t wanted_source(const struct trace *trace, const struct check_witne
             return (int32_t)witness->choices[i].source;
         }
     const struct trace_op *op = &trace->ops[receive];
-    return op->peer == TRACE_ANY && op->peer_matched >= 0 ? op->peer_matched : -1;
+    return op->peer == TRACE_ANY && trace_op_peer_matched(op) >= 0 ? trace_op_peer_matched(op) : -1;
 }
 
 static void plan_rank(const struct check_rerun *rerun, const struct check_witness *witness,
@@ -263,9 +263,9 @@ static bool shows_race(const struct trace *trace, const struct check_witness *wi
     if (!witness->choice_count)
         return false;
     const struct trace_op *receive = &trace->ops[witness->choices[0].receive];
-    size_t at = again->rank_begin[receive->rank] + receive->seq;
+    size_t at = again->rank_begin[receive->rank] + trace_op_seq(trace, receive);
     if (at >= again->rank_begin[receive->rank + 1] || again->ops[at].peer != TRACE_ANY ||
-        again->ops[at].peer_matched != (int32_t)witness->choices[0].source)
+        trace_op_peer_matched(&again->ops[at]) != (int32_t)witness->choices[0].source)
         return false;
     if (again->outcome == OUTCOME_DEADLOCK)
         *text = check_text("with the other message first it hangs");

@@ -422,8 +422,9 @@ static void write_deps(FILE *out, const struct trace *trace, const struct check_
         const struct trace_op *before = &trace->ops[repair->edges[i].before],
                               *after = &trace->ops[repair->edges[i].after];
         fprintf(out, "  add %u to the order_deps of id %u: %s\n",
-                before->node == TRACE_NO ? before->seq : trace->nodes[before->node].id,
-                after->node == TRACE_NO ? after->seq : trace->nodes[after->node].id,
+                before->node == TRACE_NO ? trace_op_seq(trace, before)
+                                         : trace->nodes[before->node].id,
+                after->node == TRACE_NO ? trace_op_seq(trace, after) : trace->nodes[after->node].id,
                 check_place(trace, repair->edges[i].after, place, sizeof place));
     }
     if (repair->bounded)

@@ -61,7 +61,7 @@ static bool make_entry(const struct check_context *context, uint32_t index, stru
         entry->destination = (uint32_t)op->peer;
         return op->peer >= 0;
     case CLASS_RECEIVE: {
-        int32_t source = op->peer == TRACE_ANY ? op->peer_matched : op->peer;
+        int32_t source = op->peer == TRACE_ANY ? trace_op_peer_matched(op) : op->peer;
         entry->kind = 2;
         entry->source = (uint32_t)source;
         entry->destination = op->rank;

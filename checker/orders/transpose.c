@@ -36,7 +36,7 @@ static void report(const struct trace *trace, uint32_t send, uint32_t receive,
  * send. */
 static uint32_t forward_message(const struct trace *trace, uint32_t op)
 {
-    uint32_t forward = trace->ops[op].adjoint_of;
+    uint32_t forward = trace_op_adjoint_of(trace, &trace->ops[op]);
     enum op_class wanted = check_class(&trace->ops[op]) == CLASS_SEND ? CLASS_RECEIVE : CLASS_SEND;
     return forward != TRACE_NO && check_class(&trace->ops[forward]) == wanted ? forward : TRACE_NO;
 }

@@ -297,8 +297,9 @@ static void report_crossing(const struct check_context *context, const char *cod
 /* The forward calls whose adjoints met are not one call. */
 static bool adjoints_cross(const struct check_context *context, uint32_t a, uint32_t b)
 {
-    uint32_t forward_a = context->trace->ops[a].adjoint_of,
-             forward_b = context->trace->ops[b].adjoint_of;
+    const struct trace *trace = context->trace;
+    uint32_t forward_a = trace_op_adjoint_of(trace, &trace->ops[a]),
+             forward_b = trace_op_adjoint_of(trace, &trace->ops[b]);
     if (forward_a == TRACE_NO || forward_b == TRACE_NO)
         return false;
     uint32_t group_a = check_group_of(context, forward_a),
@@ -322,11 +323,12 @@ static const char *meanings_differ(const struct check_context *context, uint32_t
 
 /* Enough to see that nothing is wrong, without formatting anything: the path of nearly every call.
  */
-static bool plainly_agree(const struct trace_op *a, const struct trace_op *b)
+static bool plainly_agree(const struct trace *trace, const struct trace_op *a,
+                          const struct trace_op *b)
 {
     return check_same_signature(a, b) && a->peer == b->peer && a->flags == b->flags &&
-           a->form->identity == b->form->identity && a->adjoint_of == TRACE_NO &&
-           b->adjoint_of == TRACE_NO && agreement_of(a->kind) & AGREE_DATA;
+           a->form->identity == b->form->identity && trace_op_adjoint_of(trace, a) == TRACE_NO &&
+           trace_op_adjoint_of(trace, b) == TRACE_NO && agreement_of(a->kind) & AGREE_DATA;
 }
 
 /* Whom all others are compared with: the root where its counts are for everybody, or where only
@@ -416,7 +418,7 @@ static void judge_group(const struct check_context *context, const struct check_
     uint32_t reference = reference_of(trace, ops, group->count);
     for (uint32_t i = 0; i < group->count; i++) {
         struct difference difference;
-        if (plainly_agree(&trace->ops[ops[reference]], &trace->ops[ops[i]]))
+        if (plainly_agree(trace, &trace->ops[ops[reference]], &trace->ops[ops[i]]))
             continue;
         if (!meaning_reported && !mean_the_same(context, ops[reference], ops[i])) {
             judge_meaning(context, group, ops[reference], ops[i], findings);

@@ -200,9 +200,10 @@ static int by_message(const struct trace_op *a, const struct trace_op *b)
         return check_order_of(a->rank, b->rank);
     if (a->form->comm != b->form->comm)
         return check_order_of(a->form->comm, b->form->comm);
-    if (a->peer_matched != b->peer_matched)
-        return check_order_of((uint32_t)a->peer_matched, (uint32_t)b->peer_matched);
-    return check_order_of((uint32_t)a->tag_matched, (uint32_t)b->tag_matched);
+    if (trace_op_peer_matched(a) != trace_op_peer_matched(b))
+        return check_order_of((uint32_t)trace_op_peer_matched(a),
+                              (uint32_t)trace_op_peer_matched(b));
+    return check_order_of((uint32_t)trace_op_tag_matched(a), (uint32_t)trace_op_tag_matched(b));
 }
 
 static int receives_by_message(const void *a, const void *b, void *context)

@@ -20,7 +20,7 @@ static int32_t source_of(const struct trace *trace, const struct plan_options *o
         if (options->choices[i].receive == receive)
             return (int32_t)options->choices[i].source;
     const struct trace_op *op = &trace->ops[receive];
-    return op->peer == TRACE_ANY ? op->peer_matched : op->peer;
+    return op->peer == TRACE_ANY ? trace_op_peer_matched(op) : op->peer;
 }
 
 /* ---- matching under another order ---- */

@@ -23,11 +23,11 @@ static void write_rank(FILE *out, const struct trace *trace, uint32_t rank, cons
         size_t last = i;
         while (last + 1 < end && order[last + 1] == order[last] + 1)
             last++;
-        uint32_t from = trace->ops[order[i]].seq;
+        uint32_t from = trace_op_seq(trace, &trace->ops[order[i]]);
         if (last == i)
             fprintf(out, " %u", from);
         else
-            fprintf(out, " %u-%u", from, trace->ops[order[last]].seq);
+            fprintf(out, " %u-%u", from, trace_op_seq(trace, &trace->ops[order[last]]));
         i = last + 1;
     }
     fputc('\n', out);
@@ -72,7 +72,8 @@ char *check_witness_text(const struct trace *trace, const char *code, enum check
             write_nodes(out, trace, &trace->passes[i], order);
     for (size_t i = 0; i < choice_count; i++) {
         const struct trace_op *receive = &trace->ops[choices[i].receive];
-        fprintf(out, "choice %u %u from %u\n", receive->rank, receive->seq, choices[i].source);
+        fprintf(out, "choice %u %u from %u\n", receive->rank, trace_op_seq(trace, receive),
+                choices[i].source);
     }
     fputs("end\n", out);
     fclose(out);

@@ -106,7 +106,7 @@ static void show_ops(const struct show *show)
             trace_site_text(trace, op->form->site, where, sizeof where);
         char *place = present_short(where);
         char line[500];
-        printf("%4u %5u %-9s %-8s ", op->rank, op->seq, op_states[op->state],
+        printf("%4u %5u %-9s %-8s ", op->rank, trace_op_seq(trace, op), op_states[op->state],
                op->form->pass ? "backward" : "forward");
         snprintf(line, sizeof line, "%s%s%s", trace_op_text(trace, (uint32_t)i, text, sizeof text),
                  *place ? "  " : "", place);

@@ -322,13 +322,12 @@ static void loader_release(struct loader *loader, uint32_t ranks)
  * world ended, or not yet: that depends on how many cores there are. */
 static void settle_posted(struct trace *trace)
 {
-    for (size_t i = 0; i < trace->op_count; i++) {
-        struct trace_op *op = &trace->ops[i];
+    for (uint32_t i = 0; i < trace->op_count; i++) {
+        const struct trace_op *op = &trace->ops[i];
         if (op->state != STATE_POSTED || op_kind_class(op->kind) != CLASS_RECEIVE || op->peer < 0 ||
             op->tag < 0 || op->match == TRACE_NO)
             continue;
-        op->peer_matched = (int32_t)trace->ops[op->match].rank;
-        op->tag_matched = op->tag;
+        trace_op_set_matched(trace, i, (int32_t)trace->ops[op->match].rank, op->tag);
     }
 }
 

@@ -65,9 +65,8 @@ static bool races(size_t row, int root, int taker, int late, bool starts)
         if (rank == late)
             program_p2p(&p, (uint32_t)rank, OP_SEND, taker, 0, 6);
         if (first != TRACE_NO) {
-            p.trace->ops[first].peer_matched = early;
-            p.trace->ops[first].tag_matched = p.trace->ops[second].tag_matched = 0;
-            p.trace->ops[second].peer_matched = late;
+            trace_op_set_matched(p.trace, first, early, 0);
+            trace_op_set_matched(p.trace, second, late, 0);
         }
     }
     p.trace->outcome = OUTCOME_FINISHED;
@@ -110,8 +109,7 @@ static bool hangs_without(bool named_first)
     for (int i = 0; i < 2; i++) {
         bool named = (i == 0) == named_first;
         starts[i] = program_p2p(&p, 0, OP_IRECV, named ? 1 : TRACE_ANY, 0, 1 + i);
-        p.trace->ops[starts[i]].peer_matched = named ? 1 : 2;
-        p.trace->ops[starts[i]].tag_matched = 0;
+        trace_op_set_matched(p.trace, starts[i], named ? 1 : 2, 0);
     }
     program_wait(&p, 0, starts[named_first], 3);
     program_p2p(&p, 0, OP_SEND, 3, 0, 4);

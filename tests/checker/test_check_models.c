@@ -331,8 +331,7 @@ static void takes_what_is_there(int from, const char *codes, const char *name)
         reduce.peer = 1;
         if (rank == 0) {
             uint32_t first = program_p2p(&p, 0, OP_RECV, from, 0, 1);
-            p.trace->ops[first].peer_matched = 2;
-            p.trace->ops[first].tag_matched = 0;
+            trace_op_set_matched(p.trace, first, 2, 0);
         }
         if (rank == 1)
             program_p2p(&p, 1, OP_SEND, 0, 0, 1);
@@ -358,8 +357,7 @@ static void pending_takes_what_is_there(int from, const char *codes, const char 
         uint32_t start = TRACE_NO;
         if (rank == 0) {
             start = program_p2p(&p, 0, OP_IRECV, from, 0, 1);
-            p.trace->ops[start].peer_matched = 2;
-            p.trace->ops[start].tag_matched = 0;
+            trace_op_set_matched(p.trace, start, 2, 0);
         }
         if (rank == 1)
             program_p2p(&p, 1, OP_SEND, 0, 0, 1);

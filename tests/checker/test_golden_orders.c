@@ -39,7 +39,7 @@ static void spoil(struct instance *instance)
     struct trace *trace = instance->program.trace;
     for (uint32_t times = 1 + below(3); times-- > 0 && trace->op_count;) {
         uint32_t index = below((uint32_t)trace->op_count);
-        struct trace_plain_op plain = trace_op_plain(&trace->ops[index]), *op = &plain;
+        struct trace_plain_op plain = trace_op_plain(trace, index), *op = &plain;
         enum op_class class = op_kind_class(op->kind);
         bool message = class == CLASS_SEND || class == CLASS_RECEIVE;
         uint32_t how = below(8), value = below(20);

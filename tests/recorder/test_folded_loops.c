@@ -287,8 +287,8 @@ static bool same_op(const struct trace *folded, const struct trace *whole, uint3
     const struct trace_op *one = &folded->ops[at], *other = original(folded, whole, at);
     return other && one->rank == other->rank && one->kind == other->kind &&
            one->state == other->state && one->peer == other->peer && one->tag == other->tag &&
-           one->peer_matched == other->peer_matched && one->tag_matched == other->tag_matched &&
-           one->count == other->count &&
+           trace_op_peer_matched(one) == trace_op_peer_matched(other) &&
+           trace_op_tag_matched(one) == trace_op_tag_matched(other) && one->count == other->count &&
            trace_op_count_matched(one) == trace_op_count_matched(other) &&
            one->form->type == other->form->type && one->form->signature == other->form->signature &&
            comm_id(folded, one) == comm_id(whole, other) && same_partner(folded, whole, at) &&

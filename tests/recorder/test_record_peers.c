@@ -67,9 +67,9 @@ static void judge(const struct peer *peer, const struct trace *trace)
     bool matched = true;
     for (int i = 0; i < 3; i++) {
         const struct trace_op *any = nth(trace, 0, OP_RECV, i);
-        matched = matched && any->peer == TRACE_ANY && any->peer_matched >= 1 &&
-                  any->tag_matched == 10 + any->peer_matched &&
-                  trace_op_count_matched(any) == any->peer_matched;
+        matched = matched && any->peer == TRACE_ANY && trace_op_peer_matched(any) >= 1 &&
+                  trace_op_tag_matched(any) == 10 + trace_op_peer_matched(any) &&
+                  trace_op_count_matched(any) == trace_op_peer_matched(any);
     }
     tap_ok(matched, "%s: wildcards keep what they matched", peer->name);
     const struct trace_op *sum = nth(trace, 3, OP_ALLREDUCE, 0);

@@ -66,16 +66,16 @@ static struct trace *record(rank_body *body, int ranks, enum record_level level)
 static const struct trace_op *nth(const struct trace *trace, uint32_t rank, enum op_kind kind,
                                   int n)
 {
-    static const struct trace_form form = {.comm = TRACE_NO, .site = TRACE_NO};
+    static const struct trace_form form = {.comm = TRACE_NO,
+                                           .site = TRACE_NO,
+                                           .peer_matched = FORM_AS_POSTED,
+                                           .tag_matched = FORM_AS_POSTED};
     static const struct trace_op none = {.form = &form,
                                          .state = STATE_COMPLETE,
                                          .peer = TRACE_NONE,
                                          .tag = TRACE_NONE,
-                                         .peer_matched = TRACE_NONE,
-                                         .tag_matched = TRACE_NONE,
                                          .request = TRACE_NO,
                                          .node = TRACE_NO,
-                                         .adjoint_of = TRACE_NO,
                                          .match = TRACE_NO};
     for (size_t i = trace->rank_begin[rank]; i < trace->rank_begin[rank + 1]; i++)
         if (trace->ops[i].kind == kind && n-- == 0)
@@ -112,8 +112,8 @@ static void point_to_point(void)
     tap_is_int(send->count, 4, "a send keeps its count");
     tap_is_int(send->form->type, 0x214, "a send keeps its basic type");
     tap_is_int(receive->peer, TRACE_ANY, "a receive keeps the source it was posted with");
-    tap_is_int(receive->peer_matched, 0, "a receive keeps the source it matched");
-    tap_is_int(receive->tag_matched, 7, "a receive keeps the tag it matched");
+    tap_is_int(trace_op_peer_matched(receive), 0, "a receive keeps the source it matched");
+    tap_is_int(trace_op_tag_matched(receive), 7, "a receive keeps the tag it matched");
     tap_is_int(trace_op_count_matched(receive), 4, "a receive keeps how much came");
     tap_is_int(receive->count, 8, "a receive keeps its room");
     tap_ok(receive->match == index_of(trace, send), "send and receive are matched");
@@ -434,7 +434,7 @@ static void nodes(void)
     const struct trace_op *send = nth(trace, 0, OP_ISEND, 0), *receive = nth(trace, 0, OP_RECV, 0);
     tap_ok(send->node < trace->node_count && trace->nodes[send->node].id == 1,
            "an operation belongs to the node it was issued in");
-    tap_ok(receive->adjoint_of == index_of(trace, send),
+    tap_ok(trace_op_adjoint_of(trace, receive) == index_of(trace, send),
            "an adjoint receive mirrors the send whose wait it is the adjoint of");
     tap_ok(receive->flags & OP_ADJOINT && !(send->flags & OP_ADJOINT),
            "adjoint operations are marked, forward ones are not");

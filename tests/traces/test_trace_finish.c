@@ -105,9 +105,9 @@ static bool ops_are_right(const struct built *b)
             if (b->op_rank[i] != rank)
                 continue;
             const struct trace_op *op = &trace->ops[at++];
-            good = op->count == i && op->rank == rank && op->seq == seq++ &&
+            good = op->count == i && op->rank == rank && trace_op_seq(trace, op) == seq++ &&
                    is_node(trace, op->node, b->op_node[i]) &&
-                   is_op(trace, op->adjoint_of, b->adjoint_of[i]);
+                   is_op(trace, trace_op_adjoint_of(trace, op), b->adjoint_of[i]);
         }
     }
     return good && trace->rank_begin[RANKS] == at;

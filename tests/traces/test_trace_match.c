@@ -23,18 +23,19 @@ static bool receives(const struct trace_op *op)
     if (op->kind == OP_MPROBE || op->kind == OP_IMPROBE)
         return op->state == STATE_COMPLETE && op->peer != TRACE_NONE;
     return op_kind_class(op->kind) == CLASS_RECEIVE && op->peer != TRACE_NONE &&
-           op->state != STATE_CANCELLED && (op->state != STATE_FAILED || op->peer_matched >= 0);
+           op->state != STATE_CANCELLED &&
+           (op->state != STATE_FAILED || trace_op_peer_matched(op) >= 0);
 }
 
 static bool recorded(const struct trace_op *op)
 {
-    return op->peer_matched >= 0 && op->tag_matched >= 0;
+    return trace_op_peer_matched(op) >= 0 && trace_op_tag_matched(op) >= 0;
 }
 
 static bool fits(const struct trace_op *receive, const struct trace_op *send)
 {
-    int source = recorded(receive) ? receive->peer_matched : receive->peer;
-    int tag = recorded(receive) ? receive->tag_matched : receive->tag;
+    int source = recorded(receive) ? trace_op_peer_matched(receive) : receive->peer;
+    int tag = recorded(receive) ? trace_op_tag_matched(receive) : receive->tag;
     return sends(send) && send->peer == (int)receive->rank &&
            send->form->comm == receive->form->comm &&
            (source == TRACE_ANY || source == (int)send->rank) &&
@@ -189,11 +190,11 @@ static bool learnt(const struct trace_op *before, const struct trace_op *op,
 {
     bool complete = op->match != TRACE_NO && op->state == STATE_COMPLETE;
     if (op_kind_class(op->kind) == CLASS_SEND)
-        return op->peer_matched == (complete ? op->peer : before->peer_matched) &&
-               op->tag_matched == (complete ? op->tag : before->tag_matched);
-    int source = complete ? (int)ops[op->match].rank : before->peer_matched;
-    int tag = complete ? ops[op->match].tag : before->tag_matched;
-    return op->peer_matched == source && op->tag_matched == tag;
+        return trace_op_peer_matched(op) == (complete ? op->peer : trace_op_peer_matched(before)) &&
+               trace_op_tag_matched(op) == (complete ? op->tag : trace_op_tag_matched(before));
+    int source = complete ? (int)ops[op->match].rank : trace_op_peer_matched(before);
+    int tag = complete ? ops[op->match].tag : trace_op_tag_matched(before);
+    return trace_op_peer_matched(op) == source && trace_op_tag_matched(op) == tag;
 }
 
 static bool same(uint64_t *state)
@@ -217,7 +218,8 @@ static bool same(uint64_t *state)
         if (!good)
             tap_note("op %u of %u, %s of rank %u: %d, by the rules %d; knows %d and %d", i, count,
                      op_kind_name(before[i].kind), before[i].rank, (int)trace->ops[i].match,
-                     (int)match[i], trace->ops[i].peer_matched, trace->ops[i].tag_matched);
+                     (int)match[i], trace_op_peer_matched(&trace->ops[i]),
+                     trace_op_tag_matched(&trace->ops[i]));
     }
     trace_free(trace);
     return good;

@@ -29,14 +29,14 @@ static uint64_t op_begin(const struct timeline *line, const struct trace_op *op)
 {
     return line->clock == CLOCK_WALL      ? trace_op_times(line->trace, op).begin_ns
            : line->clock == CLOCK_LOGICAL ? op->begin
-                                          : 2 * (uint64_t)op->seq;
+                                          : 2 * (uint64_t)trace_op_seq(line->trace, op);
 }
 
 static uint64_t op_end(const struct timeline *line, const struct trace_op *op)
 {
     return line->clock == CLOCK_WALL      ? trace_op_times(line->trace, op).end_ns
            : line->clock == CLOCK_LOGICAL ? op->end
-                                          : 2 * (uint64_t)op->seq + 2;
+                                          : 2 * (uint64_t)trace_op_seq(line->trace, op) + 2;
 }
 
 static void choose_clock(struct timeline *line)
@@ -161,7 +161,7 @@ static void write_op(struct timeline *line, uint32_t index)
         fputs(",\"cname\":\"terrible\"", line->out);
     fprintf(line->out,
             ",\"args\":{\"number\":%" PRIu32 ",\"state\":\"%s\",\"count\":%" PRId64 ",\"type\":",
-            op->seq, state_name(op->state), op->count);
+            trace_op_seq(trace, op), state_name(op->state), op->count);
     json_write_text(line->out, trace_type_name(op->form->type));
     if (op->form->comm < trace->comm_count)
         fprintf(line->out, ",\"communicator\":%" PRIu32, trace->comms[op->form->comm].id);

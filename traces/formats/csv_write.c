@@ -63,7 +63,7 @@ static bool write_row(const struct trace *trace, uint32_t rank, bool sequence, F
             failure_set(failure, FAILURE_INPUT,
                         "%s: operation %u of rank %u comes from no schedule, so it has no cell to "
                         "be written to",
-                        trace->program, trace->ops[i].seq, rank);
+                        trace->program, trace_op_seq(trace, &trace->ops[i]), rank);
             return false;
         }
         if (i > trace->rank_begin[rank] && trace->ops[i - 1].form->site == trace->ops[i].form->site)

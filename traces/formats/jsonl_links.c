@@ -60,7 +60,7 @@ static bool link_ops(struct jsonl_reader *reader)
     for (uint32_t i = 0; i < reader->trace->op_count; i++) {
         struct trace_op *op = &reader->trace->ops[i];
         size_t offset = reader->ops[i].offset;
-        struct trace_plain_op plain = trace_op_plain(op);
+        struct trace_plain_op plain = trace_op_plain(reader->trace, i);
         if (plain.comm != TRACE_NO && !comm_of(reader, plain.comm, offset, &plain.comm))
             return false;
         if (plain.comm != op->form->comm && !trace_op_change(reader->trace, i, &plain))
@@ -186,8 +186,8 @@ static bool link_to_op(struct jsonl_reader *reader, const struct jsonl_reference
         ops[reference->row].match = found;
         return true;
     case JSONL_TO_ADJOINT:
-        ops[reference->row].adjoint_of = found;
-        return true;
+        return trace_op_set_adjoint(trace, reference->row, found) ||
+               format_no_memory(reader->input);
     case JSONL_TO_NOTE_OP:
         trace->notes[reference->row].op = found;
         return true;

@@ -281,10 +281,10 @@ static void write_op_of(const struct trace *trace, FILE *out, const char *key, u
     if (op >= trace->op_count)
         return;
     if (trace->ops[op].rank == rank)
-        fprintf(out, ",\"%s\":%" PRIu32, key, trace->ops[op].seq);
+        fprintf(out, ",\"%s\":%" PRIu32, key, trace_op_seq(trace, &trace->ops[op]));
     else
         fprintf(out, ",\"%s\":[%" PRIu32 ",%" PRIu32 "]", key, trace->ops[op].rank,
-                trace->ops[op].seq);
+                trace_op_seq(trace, &trace->ops[op]));
 }
 
 /* Rows of trace->waits from *next on that belong to the op. */
@@ -295,7 +295,7 @@ static void write_waits(const struct trace *trace, uint32_t op, size_t *next, FI
     for (; *next < trace->wait_count && trace->waits[*next].wait == op; ++*next) {
         const struct trace_wait *row = &trace->waits[*next];
         fprintf(out, "%s%" PRIu32, *next == begin ? ",\"requests\":[" : ",",
-                trace->ops[row->start].seq);
+                trace_op_seq(trace, &trace->ops[row->start]));
         all_usual = all_usual && row->completed == usual;
     }
     if (*next == begin)
@@ -384,7 +384,7 @@ static void write_op(const struct trace *trace, uint32_t index, struct op_cursor
     const struct trace_op *op = &trace->ops[index];
     struct trace_whole_op whole;
     fprintf(out, "{\"op\":\"%s\",\"rank\":%" PRIu32 ",\"id\":%" PRIu32, op_kind_name(op->kind),
-            op->rank, op->seq);
+            op->rank, trace_op_seq(trace, op));
     trace_whole_op(trace, index, &whole);
     for (size_t i = 0; i < jsonl_field_count; i++)
         write_field(out, &jsonl_fields[i], &whole);
@@ -394,7 +394,7 @@ static void write_op(const struct trace *trace, uint32_t index, struct op_cursor
         fprintf(out, ",\"state\":\"%s\"", jsonl_word(JSONL_STATES, op->state));
     write_flags(out, op->flags);
     write_op_of(trace, out, "request", op->rank, op->request);
-    write_op_of(trace, out, "adjoint_of", op->rank, op->adjoint_of);
+    write_op_of(trace, out, "adjoint_of", op->rank, trace_op_adjoint_of(trace, op));
     write_op_of(trace, out, "match", op->rank, op->match);
     if (op->node < trace->node_count)
         fprintf(out, ",\"node\":%" PRIu32, trace->nodes[op->node].id);
@@ -506,7 +506,7 @@ static void write_finding(const struct trace *trace, const struct finding *findi
         json_write_text(out, place->role);
         if (place->op < trace->op_count)
             fprintf(out, ",\"op\":[%" PRIu32 ",%" PRIu32 "]", trace->ops[place->op].rank,
-                    trace->ops[place->op].seq);
+                    trace_op_seq(trace, &trace->ops[place->op]));
         if (place->node < trace->node_count)
             fprintf(out, ",\"node\":[%" PRIu32 ",%" PRIu32 "]", trace->nodes[place->node].rank,
                     trace->nodes[place->node].id);

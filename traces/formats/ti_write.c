@@ -17,7 +17,7 @@ struct writer {
 static bool refuse(const struct writer *writer, const struct trace_op *op, const char *why)
 {
     failure_set(writer->failure, FAILURE_INPUT, "%s: operation %u of rank %u: %s",
-                writer->trace->program, op->seq, op->rank, why);
+                writer->trace->program, trace_op_seq(writer->trace, op), op->rank, why);
     return false;
 }
 
@@ -61,8 +61,8 @@ static bool write_message(const struct writer *writer, const struct trace_op *op
         return true;
     begin(writer, op, action);
     fprintf(writer->out, " %" PRId32 " %" PRId32 " %" PRId64 " %d\n",
-            any(op->peer, op->peer_matched, SMPI_ANY_SOURCE),
-            any(op->tag, op->tag_matched, SMPI_ANY_TAG), size, type);
+            any(op->peer, trace_op_peer_matched(op), SMPI_ANY_SOURCE),
+            any(op->tag, trace_op_tag_matched(op), SMPI_ANY_TAG), size, type);
     return true;
 }
 
@@ -70,13 +70,13 @@ static void write_wait_of(const struct writer *writer, const struct trace_op *wa
                           const struct trace_op *start, const char *action)
 {
     bool sends = op_kind_class(start->kind) == CLASS_SEND;
-    int32_t peer = any(start->peer, start->peer_matched, SMPI_ANY_SOURCE),
+    int32_t peer = any(start->peer, trace_op_peer_matched(start), SMPI_ANY_SOURCE),
             me = (int32_t)start->rank;
     if ((!sends && op_kind_class(start->kind) != CLASS_RECEIVE) || start->peer == TRACE_NONE)
         return;
     begin(writer, wait, action);
     fprintf(writer->out, " %" PRId32 " %" PRId32 " %" PRId32 "\n", sends ? me : peer,
-            sends ? peer : me, any(start->tag, start->tag_matched, SMPI_ANY_TAG));
+            sends ? peer : me, any(start->tag, trace_op_tag_matched(start), SMPI_ANY_TAG));
 }
 
 /* One line for each request that it completed. */

@@ -66,28 +66,41 @@ const struct page_table page_ops = {.content = "ops",
                                     .kind = AT_KIND,
                                     .peer = AT_PEER};
 
+struct wait_row {
+    uint32_t wait, start;
+    bool completed;
+};
+
 static const struct page_column wait_columns[] = {
-    {.column = {"wait", offsetof(struct trace_wait, wait), COLUMN_OP, TRACE_NO}},
-    {.column = {"start", offsetof(struct trace_wait, start), COLUMN_OP, TRACE_NO},
+    {.column = {"wait", offsetof(struct wait_row, wait), COLUMN_OP, TRACE_NO}},
+    {.column = {"start", offsetof(struct wait_row, start), COLUMN_OP, TRACE_NO},
      .against = AGAINST_COLUMN},
-    {.column = {"completed", offsetof(struct trace_wait, completed), COLUMN_U8, -1}},
+    {.column = {"completed", offsetof(struct wait_row, completed), COLUMN_U8, -1}},
 };
 
 const struct page_table page_waits = {.content = "waits",
                                       .number = 2,
                                       .columns = wait_columns,
                                       .column_count = sizeof wait_columns / sizeof *wait_columns,
-                                      .row_size = sizeof(struct trace_wait),
+                                      .row_size = sizeof(struct wait_row),
                                       .kind = PAGE_NO_COLUMN,
                                       .peer = PAGE_NO_COLUMN};
 
-/* Rows of a page of operations, each with what stands elsewhere. */
-static const void *whole_ops(const struct trace *trace, size_t first, size_t count,
-                             struct trace_whole_op *rows)
+/* Rows of a page, each with what stands elsewhere. */
+union page_rows {
+    struct trace_whole_op ops[PAGE_ROWS];
+    struct wait_row waits[PAGE_ROWS];
+};
+
+static void make_rows(const struct trace *trace, const struct page_table *table, size_t first,
+                      size_t count, union page_rows *rows)
 {
-    for (size_t i = 0; i < count; i++)
-        trace_whole_op(trace, (uint32_t)(first + i), &rows[i]);
-    return rows;
+    for (size_t i = 0; table == &page_ops && i < count; i++)
+        trace_whole_op(trace, (uint32_t)(first + i), &rows->ops[i]);
+    for (size_t i = 0; table == &page_waits && i < count; i++) {
+        const struct trace_wait *wait = &trace->waits[first + i];
+        rows->waits[i] = (struct wait_row){wait->wait, wait->start, wait->completed};
+    }
 }
 
 /* At least one page, so that a reader knows that there are no more rows. */
@@ -95,23 +108,21 @@ static void write_table(struct writer *writer, const struct page_table *table, s
 {
     struct page_code *code = page_code_new();
     const struct trace *trace = writer->trace;
-    struct trace_whole_op *ops = malloc(PAGE_ROWS * sizeof *ops);
-    bool room = code && ops;
+    union page_rows *rows = malloc(sizeof *rows);
+    bool room = code && rows;
     if (!room && !writer->code)
         writer->code = failure_set(writer->failure, FAILURE_INTERNAL, "out of memory for pages");
     if (!writer_begin(writer,
                       "INSERT INTO pages(run_id,content,first,count,data) VALUES(?,?,?,?,?)")) {
         page_code_free(code);
-        free(ops);
+        free(rows);
         return;
     }
     writer_number(writer, 1, writer->ids.run);
     writer_text(writer, 2, table->content);
     for (size_t first = 0; !writer->code && (first == 0 || first < total); first += PAGE_ROWS) {
         size_t size, count = total - first < PAGE_ROWS ? total - first : PAGE_ROWS;
-        const void *rows = table == &page_ops ? whole_ops(trace, first, count, ops)
-                           : total            ? trace->waits + first
-                                              : NULL;
+        make_rows(trace, table, first, count, rows);
         const void *page = page_encode(code, table, rows, first, count, total, &writer->ids, &size);
         if (first % PROGRESS_ROWS == 0)
             progress_report(writer->store->progress, "storing", first, total, "operations");
@@ -125,7 +136,7 @@ static void write_table(struct writer *writer, const struct page_table *table, s
     }
     writer_end(writer);
     page_code_free(code);
-    free(ops);
+    free(rows);
 }
 
 void store_write_pages(struct writer *writer)

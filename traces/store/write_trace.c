@@ -284,7 +284,7 @@ static void event_value(struct store_rows *rows, sqlite3_context *result, int co
     size_t event = rows->at - 1;
     const struct trace_op *op = &writer->trace->ops[event / 2];
     const int64_t values[] = {op->rank,
-                              op->seq,
+                              trace_op_seq(writer->trace, op),
                               (int64_t)(event % 2),
                               writer->ids.first_op + (int64_t)(event / 2),
                               (int64_t)event_time(writer->trace, event),

@@ -53,15 +53,17 @@ static uint32_t mirrored(const struct linker *linker, uint32_t forward, int sort
 
 static void link_op(struct linker *linker, uint32_t index)
 {
-    struct trace_op *op = &linker->trace->ops[index];
+    const struct trace_op *op = &linker->trace->ops[index];
     int sort = sort_of(op);
-    if (op->node >= linker->trace->node_count || sort == SORTS || op->adjoint_of != TRACE_NO)
+    if (op->node >= linker->trace->node_count || sort == SORTS ||
+        trace_op_adjoint_of(linker->trace, op) != TRACE_NO)
         return;
     uint32_t forward = linker->trace->nodes[op->node].forward;
     if (forward >= linker->trace->node_count)
         return;
     int wanted = sort == SENDS ? RECEIVES : sort == RECEIVES ? SENDS : COLLECTIVES;
-    op->adjoint_of = mirrored(linker, forward, wanted, linker->used[op->node][sort]++);
+    trace_op_set_adjoint(linker->trace, index,
+                         mirrored(linker, forward, wanted, linker->used[op->node][sort]++));
 }
 
 bool trace_link_adjoints(struct trace *trace, struct failure *failure)

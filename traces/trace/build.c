@@ -47,8 +47,24 @@ uint32_t trace_add_op(struct trace *trace, const struct trace_plain_op *op)
 {
     assert(op->rank < trace->ranks);
     struct trace_op row;
-    return trace_form_op(trace->store, op, &row) ? APPEND(trace, ops, op_count, op_room, &row)
-                                                 : TRACE_NO;
+    if (!trace_form_op(trace->store, op, &row))
+        return TRACE_NO;
+    uint32_t index = APPEND(trace, ops, op_count, op_room, &row);
+    if (index != TRACE_NO)
+        trace_op_set_adjoint(trace, index, op->adjoint_of);
+    return index;
+}
+
+bool trace_op_set_adjoint(struct trace *trace, uint32_t index, uint32_t adjoint_of)
+{
+    const uint32_t none = TRACE_NO;
+    if (adjoint_of == TRACE_NO && index >= trace->adjoint_count)
+        return true;
+    while (index >= trace->adjoint_count)
+        if (APPEND(trace, adjoints, adjoint_count, adjoint_room, &none) == TRACE_NO)
+            return false;
+    trace->adjoints[index] = adjoint_of;
+    return true;
 }
 
 uint32_t trace_add_place(struct trace *trace, uint64_t buffer, uint64_t extent)
@@ -93,14 +109,14 @@ uint32_t trace_add_whole_op(struct trace *trace, const struct trace_whole_op *wh
 
 void trace_whole_op(const struct trace *trace, uint32_t op, struct trace_whole_op *whole)
 {
-    whole->op = trace_op_plain(&trace->ops[op]);
+    whole->op = trace_op_plain(trace, op);
     whole->at = trace_op_place(trace, &trace->ops[op]);
     whole->times = trace_op_times(trace, &trace->ops[op]);
 }
 
 uint32_t trace_add_wait(struct trace *trace, uint32_t wait, uint32_t start, bool completed)
 {
-    struct trace_wait row = {.wait = wait, .start = start, .completed = completed};
+    struct trace_wait row = {.wait = wait, .start = start & TRACE_OPS_MAX, .completed = completed};
     return APPEND(trace, waits, wait_count, wait_room, &row);
 }
 

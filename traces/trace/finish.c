@@ -109,12 +109,13 @@ static void renumber_ops(struct trace *trace, const uint32_t *moved)
     for (size_t i = 0; i < trace->op_count; i++) {
         struct trace_op *op = &trace->ops[i];
         renumber(&op->request, moved, trace->op_count);
-        renumber(&op->adjoint_of, moved, trace->op_count);
         renumber(&op->match, moved, trace->op_count);
     }
     for (size_t i = 0; i < trace->wait_count; i++) {
+        uint32_t start = trace->waits[i].start;
+        renumber(&start, moved, trace->op_count);
+        trace->waits[i].start = start & TRACE_OPS_MAX;
         renumber(&trace->waits[i].wait, moved, trace->op_count);
-        renumber(&trace->waits[i].start, moved, trace->op_count);
     }
     for (size_t i = 0; i < trace->counts_count; i++)
         renumber(&trace->counts[i].op, moved, trace->op_count);
@@ -137,6 +138,25 @@ static bool move_times(struct trace *trace, const uint32_t *moved)
     free(trace->times);
     trace->times = times;
     trace->time_count = trace->store->time_room = trace->op_count;
+    return true;
+}
+
+/* False: out of memory. */
+static bool move_adjoints(struct trace *trace, const uint32_t *moved)
+{
+    if (!moved || trace->adjoint_count == 0)
+        return true;
+    uint32_t *adjoints = malloc(trace->op_count * sizeof *adjoints);
+    if (!adjoints)
+        return false;
+    memset(adjoints, 0xff, trace->op_count * sizeof *adjoints);
+    for (size_t i = 0; i < trace->adjoint_count; i++) {
+        adjoints[moved[i]] = trace->adjoints[i];
+        renumber(&adjoints[moved[i]], moved, trace->op_count);
+    }
+    free(trace->adjoints);
+    trace->adjoints = adjoints;
+    trace->adjoint_count = trace->store->adjoint_room = trace->op_count;
     return true;
 }
 
@@ -209,7 +229,7 @@ static bool group(struct trace *trace)
     if (!sort_rows(&ops))
         return false;
     renumber_ops(trace, moved);
-    bool done = move_times(trace, moved);
+    bool done = move_times(trace, moved) && move_adjoints(trace, moved);
     free(moved);
     if (!done)
         return false;
@@ -224,9 +244,6 @@ static bool group(struct trace *trace)
         return false;
     renumber_nodes(trace, moved);
     free(moved);
-    for (uint32_t rank = 0; rank < trace->ranks; rank++)
-        for (size_t i = trace->rank_begin[rank]; i < trace->rank_begin[rank + 1]; i++)
-            trace->ops[i].seq = (uint32_t)(i - trace->rank_begin[rank]);
     return sort_by_index((void *)&trace->waits, trace->wait_count, sizeof *trace->waits,
                          trace->op_count) &&
            sort_by_index((void *)&trace->counts, trace->counts_count, sizeof *trace->counts,

@@ -6,7 +6,7 @@ enum { STEPS_MAX = 100000 };
 
 uint64_t trace_op_number(const struct trace *trace, uint32_t op)
 {
-    uint64_t number = trace->ops[op].seq;
+    uint64_t number = trace_op_seq(trace, &trace->ops[op]);
     for (size_t i = 0; i < trace->fold_count; i++) {
         const struct trace_fold *fold = &trace->folds[i];
         if (fold->op < op && trace->ops[fold->op].rank == trace->ops[op].rank)

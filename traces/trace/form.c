@@ -10,7 +10,7 @@
 
 enum { SLOTS_MIN = 64 };
 
-typedef uint64_t form_words[7];
+typedef uint64_t form_words[8];
 _Static_assert(sizeof(struct trace_form) == sizeof(form_words), "no gaps, so that bytes are equal");
 
 static uint64_t form_hash(const struct trace_form *form)
@@ -21,7 +21,8 @@ static uint64_t form_hash(const struct trace_form *form)
     uint64_t two = words[2] * 0x94d049bb133111ebu ^ words[3] * 0xd6e8feb86659fd93u;
     uint64_t three = words[4] * 0xa0761d6478bd642fu ^ words[5] * 0xe7037ed1a0b428dbu;
     uint64_t hash = one ^ (two << 21 | two >> 43) ^ (three << 42 | three >> 22);
-    hash = (hash ^ hash >> 32 ^ words[6]) * 0x9e3779b97f4a7c15u;
+    hash ^= (words[6] ^ words[7] << 7 ^ words[7] >> 57) * 0x8ebc6af09c88c6e3u;
+    hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15u;
     return hash ^ hash >> 29;
 }
 
@@ -72,6 +73,12 @@ static const struct trace_form *form_kept(struct trace_store *store, const struc
     return kept;
 }
 
+/* As a form says it. */
+static int32_t said(int32_t posted, int32_t matched)
+{
+    return matched == posted && matched != TRACE_NONE ? FORM_AS_POSTED : matched;
+}
+
 bool trace_form_op(struct trace_store *store, const struct trace_plain_op *op, struct trace_op *row)
 {
     bool all = op->count_matched == op->count, none = op->count_matched == -1;
@@ -89,34 +96,33 @@ bool trace_form_op(struct trace_store *store, const struct trace_plain_op *op, s
                                     .matched = none  ? MATCHED_NONE
                                                : all ? MATCHED_ALL
                                                      : MATCHED_OTHER,
-                                    .count_matched = none || all ? 0 : op->count_matched};
+                                    .count_matched = none || all ? 0 : op->count_matched,
+                                    .peer_matched = said(op->peer, op->peer_matched),
+                                    .tag_matched = said(op->tag, op->tag_matched)};
     const struct trace_form *kept = form_kept(store, &form);
     *row = (struct trace_op){.form = kept,
                              .rank = op->rank,
-                             .seq = op->seq,
                              .kind = op->kind,
                              .state = op->state,
                              .flags = op->flags,
                              .comm_seq = op->comm_seq,
                              .peer = op->peer,
                              .tag = op->tag,
-                             .peer_matched = op->peer_matched,
-                             .tag_matched = op->tag_matched,
                              .count = op->count,
                              .request = op->request,
                              .match = op->match,
                              .node = op->node,
-                             .adjoint_of = op->adjoint_of,
                              .begin = op->begin,
                              .end = op->end};
     return kept != NULL;
 }
 
-struct trace_plain_op trace_op_plain(const struct trace_op *op)
+struct trace_plain_op trace_op_plain(const struct trace *trace, uint32_t index)
 {
+    const struct trace_op *op = &trace->ops[index];
     const struct trace_form *form = op->form;
     return (struct trace_plain_op){.rank = op->rank,
-                                   .seq = op->seq,
+                                   .seq = trace_op_seq(trace, op),
                                    .kind = op->kind,
                                    .state = op->state,
                                    .flags = op->flags,
@@ -125,8 +131,8 @@ struct trace_plain_op trace_op_plain(const struct trace_op *op)
                                    .comm_seq = op->comm_seq,
                                    .peer = op->peer,
                                    .tag = op->tag,
-                                   .peer_matched = op->peer_matched,
-                                   .tag_matched = op->tag_matched,
+                                   .peer_matched = trace_op_peer_matched(op),
+                                   .tag_matched = trace_op_tag_matched(op),
                                    .count = op->count,
                                    .count_matched = trace_op_count_matched(op),
                                    .type = form->type,
@@ -135,7 +141,7 @@ struct trace_plain_op trace_op_plain(const struct trace_op *op)
                                    .request = op->request,
                                    .batch = form->batch,
                                    .node = op->node,
-                                   .adjoint_of = op->adjoint_of,
+                                   .adjoint_of = trace_op_adjoint_of(trace, op),
                                    .match = op->match,
                                    .site = form->site,
                                    .error = form->error,
@@ -152,5 +158,27 @@ bool trace_op_change(struct trace *trace, uint32_t index, const struct trace_pla
     bool kept = trace_form_op(trace->store, op, &row);
     if (kept)
         trace->ops[index] = row;
-    return kept;
+    return kept && trace_op_set_adjoint(trace, index, op->adjoint_of);
+}
+
+bool trace_op_set_matched(struct trace *trace, uint32_t index, int32_t peer, int32_t tag)
+{
+    struct trace_store *store = trace->store;
+    struct trace_op *op = &trace->ops[index];
+    int32_t peer_said = said(op->peer, peer), tag_said = said(op->tag, tag);
+    if (op->form->peer_matched == peer_said && op->form->tag_matched == tag_said)
+        return true;
+    struct trace_step *step =
+        &store->steps[((uintptr_t)op->form / sizeof *op->form) % TRACE_RECENT_STEPS];
+    if (step->from != op->form || step->peer != peer_said || step->tag != tag_said) {
+        struct trace_form form = *op->form;
+        form.peer_matched = peer_said;
+        form.tag_matched = tag_said;
+        const struct trace_form *kept = form_kept(store, &form);
+        if (!kept)
+            return false;
+        *step = (struct trace_step){op->form, kept, peer_said, tag_said};
+    }
+    op->form = step->to;
+    return true;
 }

@@ -38,7 +38,7 @@ static uint64_t mix_op_of(uint64_t hash, const struct trace *trace, uint32_t op)
 {
     if (op >= trace->op_count)
         return mix(hash, TRACE_NO);
-    return mix_pair(hash, trace->ops[op].rank, trace->ops[op].seq);
+    return mix_pair(hash, trace->ops[op].rank, trace_op_seq(trace, &trace->ops[op]));
 }
 
 static uint64_t mix_op(uint64_t hash, const struct trace *trace, const struct trace_op *op)
@@ -48,14 +48,14 @@ static uint64_t mix_op(uint64_t hash, const struct trace *trace, const struct tr
     hash = mix_pair(hash, op->form->comm < trace->comm_count ? trace->comms[op->form->comm].id : 0,
                     op->comm_seq);
     hash = mix_pair(hash, (uint32_t)op->peer, (uint32_t)op->tag);
-    hash = mix_pair(hash, (uint32_t)op->peer_matched, (uint32_t)op->tag_matched);
+    hash = mix_pair(hash, (uint32_t)trace_op_peer_matched(op), (uint32_t)trace_op_tag_matched(op));
     hash = mix(mix(hash, (uint64_t)op->count), (uint64_t)trace_op_count_matched(op));
     hash = mix_pair(hash, op->form->type, op->form->signature);
     hash = mix_pair(hash, op->form->reduce_op, op->form->batch);
     hash = mix_pair(hash, op->node < trace->node_count ? trace->nodes[op->node].id : 0,
                     (uint32_t)op->form->error);
     hash = mix_op_of(hash, trace, op->request);
-    hash = mix_op_of(hash, trace, op->adjoint_of);
+    hash = mix_op_of(hash, trace, trace_op_adjoint_of(trace, op));
     hash = mix_op_of(hash, trace, op->match);
     hash = mix(hash, op->form->identity);
     if (op->form->thread)

@@ -85,7 +85,7 @@ static bool takes_part(const struct trace_op *op)
     if (op->peer == TRACE_NONE || op->state == STATE_CANCELLED)
         return false;
     return op->state != STATE_FAILED ||
-           (op_kind_class(op->kind) == CLASS_RECEIVE && op->peer_matched >= 0);
+           (op_kind_class(op->kind) == CLASS_RECEIVE && trace_op_peer_matched(op) >= 0);
 }
 
 static bool is_send(const struct trace_op *op)
@@ -108,7 +108,7 @@ static bool is_receive(const struct trace_op *op)
 
 static bool is_recorded(const struct trace_op *op)
 {
-    return op->peer_matched >= 0 && op->tag_matched >= 0;
+    return trace_op_peer_matched(op) >= 0 && trace_op_tag_matched(op) >= 0;
 }
 
 /* Its source as posted, or as assumed. */
@@ -141,9 +141,9 @@ static struct key key_of_send(const struct trace_op *op, int list)
 static struct key key_of_receive(const struct matcher *matcher, const struct trace_op *op)
 {
     bool recorded = is_recorded(op);
-    return (struct key){.source = recorded ? op->peer_matched : source_of(matcher, op),
+    return (struct key){.source = recorded ? trace_op_peer_matched(op) : source_of(matcher, op),
                         .destination = (int32_t)op->rank,
-                        .tag = recorded ? op->tag_matched : op->tag,
+                        .tag = recorded ? trace_op_tag_matched(op) : op->tag,
                         .comm = op->form->comm,
                         .list = (uint32_t)list_for(matcher, op)};
 }
@@ -323,15 +323,12 @@ static void pair_operations(struct trace *trace, uint32_t receive, uint32_t send
     struct trace_op *r = &trace->ops[receive], *s = &trace->ops[send];
     s->match = receive;
     r->match = send;
-    if (s->state == STATE_COMPLETE) {
-        s->peer_matched = s->peer;
-        s->tag_matched = s->tag;
-    }
+    if (s->state == STATE_COMPLETE)
+        trace_op_set_matched(trace, send, s->peer, s->tag);
     if (r->state == STATE_COMPLETE) {
-        r->peer_matched = (int32_t)s->rank;
-        r->tag_matched = s->tag;
+        trace_op_set_matched(trace, receive, (int32_t)s->rank, s->tag);
         if (trace_op_count_matched(r) < 0 && r->kind != OP_MPROBE && r->kind != OP_IMPROBE) {
-            struct trace_plain_op plain = trace_op_plain(r);
+            struct trace_plain_op plain = trace_op_plain(trace, receive);
             plain.count_matched = s->count;
             trace_op_change(trace, receive, &plain);
         }

@@ -15,12 +15,19 @@
 
 struct failure;
 struct trace;
+struct trace_form;
 struct trace_op;
 struct trace_plain_op;
 
 struct trace_block;
 
-enum { TRACE_RECENT_PLACES = 1024 };
+enum { TRACE_RECENT_PLACES = 1024, TRACE_RECENT_STEPS = 256 };
+
+/* What a form became when its operation was matched like that. */
+struct trace_step {
+    const struct trace_form *from, *to;
+    int32_t peer, tag;
+};
 
 struct trace_store {
     struct trace_block *blocks;
@@ -31,8 +38,10 @@ struct trace_store {
     size_t string_slots, site_slots;
     const struct trace_form **forms; /* open addressing, NULL: empty */
     size_t form_slots, form_count;
-    size_t place_room, time_room;
+    size_t place_room, time_room, adjoint_room;
     uint32_t recent_places[TRACE_RECENT_PLACES]; /* by a hash: one that was added, 0: none */
+    struct trace_step
+        steps[TRACE_RECENT_STEPS]; /* by a hash, of those that were taken; from NULL: none */
 };
 
 /* Room for one more row at the end of a table; false (and `failed`) when there is none. */

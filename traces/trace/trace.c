@@ -48,6 +48,7 @@ void trace_free(struct trace *trace)
     free(trace->rank_begin);
     free(trace->places);
     free(trace->times);
+    free(trace->adjoints);
     free(trace->waits);
     free(trace->counts);
     free(trace->nodes);
@@ -106,7 +107,8 @@ static const char *op_fault(const struct trace *trace, uint32_t index)
     if (op->kind >= OP_KIND_LIMIT || op->state > STATE_CANCELLED)
         return "unknown kind or state";
     /* An invalid peer as the program gave it is kept: its op failed with an error class. */
-    if (!rank_valid(trace, op->peer_matched) || (!rank_valid(trace, op->peer) && !op->form->error))
+    if (!rank_valid(trace, trace_op_peer_matched(op)) ||
+        (!rank_valid(trace, op->peer) && !op->form->error))
         return "peer is not a rank of the run";
     if (!in_range(op->form->comm, trace->comm_count) ||
         !in_range(op->form->site, trace->site_count))
@@ -115,7 +117,8 @@ static const char *op_fault(const struct trace *trace, uint32_t index)
         return "node does not exist";
     if (op->node != TRACE_NO && trace->nodes[op->node].rank != op->rank)
         return "its node is on another rank";
-    if (!in_range(op->request, trace->op_count) || !in_range(op->adjoint_of, trace->op_count) ||
+    if (!in_range(op->request, trace->op_count) ||
+        !in_range(trace_op_adjoint_of(trace, op), trace->op_count) ||
         !in_range(op->match, trace->op_count))
         return "request, adjoint or match does not exist";
     if (op->request != TRACE_NO && trace->ops[op->request].rank != op->rank)
@@ -131,7 +134,7 @@ static bool ops_valid(const struct trace *trace, struct failure *failure)
     for (uint32_t rank = 0; rank < trace->ranks; rank++)
         for (size_t i = trace->rank_begin[rank]; i < trace->rank_begin[rank + 1]; i++) {
             const struct trace_op *op = &trace->ops[i];
-            if (op->rank != rank || op->seq != i - trace->rank_begin[rank])
+            if (op->rank != rank)
                 return broken(failure, "ops", i, "not grouped by rank in issue order");
             const char *fault = op_fault(trace, (uint32_t)i);
             if (fault)
@@ -147,7 +150,8 @@ static bool folds_valid(const struct trace *trace, struct failure *failure)
     for (size_t i = 0; i < trace->fold_count; i++) {
         const struct trace_fold *fold = &trace->folds[i];
         if (fold->op >= trace->op_count || !fold->body || fold->times > UINT32_MAX ||
-            fold->before > UINT64_MAX / 4 || fold->body > trace->ops[fold->op].seq + 1 ||
+            fold->before > UINT64_MAX / 4 ||
+            fold->body > trace_op_seq(trace, &trace->ops[fold->op]) + 1 ||
             (i && trace->folds[i - 1].op > fold->op))
             return broken(failure, "folds", i, "no such iteration, or not sorted");
     }

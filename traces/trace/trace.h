@@ -78,43 +78,46 @@ struct trace_form {
     uint32_t thread;  /* which thread of its rank issued it: 0 the first, counted as they come */
     uint32_t place;   /* its (receive) buffer: index into places, 0 unknown */
     uint32_t matched; /* enum form_matched */
-    int64_t count_matched; /* MATCHED_OTHER: elements really received */
+    int64_t count_matched;             /* MATCHED_OTHER: elements really received */
+    int32_t peer_matched, tag_matched; /* FORM_AS_POSTED: see trace_op_peer_matched */
 };
+
+#define FORM_AS_POSTED INT32_MIN
 
 /* How many elements were really received: see trace_op_count_matched. */
 enum form_matched { MATCHED_NONE, MATCHED_ALL, MATCHED_OTHER };
 
+/* As large as what a processor reads at once: passes over millions of them wait for memory. */
 struct trace_op {
     const struct trace_form *form; /* never NULL */
-    uint32_t rank, seq;            /* seq counts from 0 on its rank */
-    uint8_t kind;                  /* enum op_kind */
-    uint8_t state;                 /* enum op_state */
-    uint16_t flags;                /* enum op_flag */
-    uint32_t comm_seq;             /* which collective of this rank on this communicator, from 0 */
+    uint32_t rank;
+    uint8_t kind;      /* enum op_kind */
+    uint8_t state;     /* enum op_state */
+    uint16_t flags;    /* enum op_flag */
     int32_t peer, tag; /* as posted; a collective's root is its peer; of a wait for a persistent
                            request that nobody started, and for a partitioned send that is not
                            ready: the request's */
-    int32_t peer_matched, tag_matched; /* as matched, TRACE_NONE before */
     int64_t count; /* basic elements (see type); of all ranks together for v-forms; a receive: its
                       room; a wait for a partitioned send that is not ready: 1 + the first partition
                       that is missing */
     uint32_t request;    /* start: the op whose return completed it; wait on one request: the op
-                            that started it */
+                          that started it */
     uint32_t match;      /* p2p: index of the partner */
     uint32_t node;       /* index of the DAG node that issued it, TRACE_NO */
-    uint32_t adjoint_of; /* index of the forward op whose adjoint this is, TRACE_NO */
+    uint32_t comm_seq;   /* which collective of this rank on this communicator, from 0 */
     uint64_t begin, end; /* logical time: scheduler steps; end 0 while not complete */
 };
 
-/* An operation with what its form says, side by side: for who adds or changes one. */
+/* An operation with what its form and other tables say, side by side: for who adds or changes one. */
 struct trace_plain_op {
-    uint32_t rank, seq;
+    uint32_t rank, seq; /* seq counts from 0 on its rank; said, not asked for */
     uint8_t kind, state;
     uint16_t flags;
     uint32_t pass, comm, comm_seq;
-    int32_t peer, tag, peer_matched, tag_matched;
-    int64_t count, count_matched; /* elements really received, -1 before */
-    uint32_t type, signature, reduce_op, request, batch, node, adjoint_of, match, site;
+    int32_t peer, tag, peer_matched, tag_matched; /* as posted; as matched, TRACE_NONE before */
+    int64_t count, count_matched;                 /* elements really received, -1 before */
+    uint32_t type, signature, reduce_op, request, batch, node, match, site;
+    uint32_t adjoint_of; /* index of the forward op whose adjoint this is, TRACE_NO */
     int32_t error;
     uint32_t identity, thread, place;
     uint64_t begin, end;
@@ -136,9 +139,11 @@ struct trace_whole_op {
 };
 
 struct trace_wait { /* one row per request of a wait on several; sorted by wait */
-    uint32_t wait, start;
-    bool completed; /* this wait's return completed it */
+    uint32_t wait;
+    uint32_t start : 31;
+    uint32_t completed : 1; /* this wait's return completed it */
 };
+enum { TRACE_OPS_MAX = INT32_MAX }; /* as indices of starts */
 
 struct trace_counts { /* per-peer counts of a v-form, in comm-rank order, in basic elements; sorted
                          by op */
@@ -320,6 +325,9 @@ struct trace {
     size_t place_count;
     struct trace_times *times; /* by operation; 0 for those behind them, as below --record events */
     size_t time_count;
+    uint32_t *
+        adjoints; /* by operation: the forward one whose adjoint it is; TRACE_NO for those behind them */
+    size_t adjoint_count;
     struct trace_wait *waits;
     size_t wait_count;
     struct trace_counts *counts;
@@ -377,8 +385,11 @@ uint32_t trace_add_op(struct trace *trace, const struct trace_plain_op *op);
 uint32_t trace_add_whole_op(struct trace *trace, const struct trace_whole_op *whole);
 void trace_whole_op(const struct trace *trace, uint32_t op, struct trace_whole_op *whole);
 /* One of the trace's as it is; and in its place another. False: out of memory, told by trace_finish. */
-struct trace_plain_op trace_op_plain(const struct trace_op *op);
+struct trace_plain_op trace_op_plain(const struct trace *trace, uint32_t index);
 bool trace_op_change(struct trace *trace, uint32_t index, const struct trace_plain_op *op);
+/* Only these columns of it. */
+bool trace_op_set_matched(struct trace *trace, uint32_t index, int32_t peer, int32_t tag);
+bool trace_op_set_adjoint(struct trace *trace, uint32_t index, uint32_t adjoint_of);
 /* For `place` of an operation; the same ones of a loop give the same number. */
 uint32_t trace_add_place(struct trace *trace, uint64_t buffer, uint64_t extent);
 void trace_set_times(struct trace *trace, uint32_t op, uint64_t begin_ns, uint64_t end_ns);
@@ -419,7 +430,25 @@ static inline int64_t trace_op_count_matched(const struct trace_op *op)
            : form->matched == MATCHED_ALL ? op->count
                                           : form->count_matched;
 }
+/* The source and the tag of the message it took or became, TRACE_NONE before. */
+static inline int32_t trace_op_peer_matched(const struct trace_op *op)
+{
+    return op->form->peer_matched == FORM_AS_POSTED ? op->peer : op->form->peer_matched;
+}
+static inline int32_t trace_op_tag_matched(const struct trace_op *op)
+{
+    return op->form->tag_matched == FORM_AS_POSTED ? op->tag : op->form->tag_matched;
+}
 /* Of an operation among the trace's. */
+static inline uint32_t trace_op_seq(const struct trace *trace, const struct trace_op *op)
+{
+    return (uint32_t)((size_t)(op - trace->ops) - trace->rank_begin[op->rank]);
+}
+static inline uint32_t trace_op_adjoint_of(const struct trace *trace, const struct trace_op *op)
+{
+    size_t index = (size_t)(op - trace->ops);
+    return index < trace->adjoint_count ? trace->adjoints[index] : TRACE_NO;
+}
 static inline struct trace_place trace_op_place(const struct trace *trace,
                                                 const struct trace_op *op)
 {

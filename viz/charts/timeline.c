@@ -153,7 +153,8 @@ static void draw_bar(struct svg *svg, const struct frame *frame, size_t first, s
         snprintf(tip, sizeof tip, "rank %" PRIu32 ": %zu operations, the first %s", op->rank, count,
                  text);
     else
-        snprintf(tip, sizeof tip, "rank %" PRIu32 " #%" PRIu32 ": %s", op->rank, op->seq, text);
+        snprintf(tip, sizeof tip, "rank %" PRIu32 " #%" PRIu32 ": %s", op->rank,
+                 trace_op_seq(frame->trace, op), text);
     svg_rect(svg, bar_class(op), from, y_at(op->rank), fmax(to - from, 1.5), BAR, 0, tip);
 }
 

@@ -303,8 +303,10 @@ static void collect_adjoints(struct scene *scene)
         uint32_t forward = TRACE_NO;
         if (mark->node != TRACE_NO && scene->trace->nodes[mark->node].forward != TRACE_NO)
             forward = scene->mark_of_node[scene->trace->nodes[mark->node].forward];
-        else if (mark->op != TRACE_NO && scene->trace->ops[mark->op].adjoint_of != TRACE_NO)
-            forward = scene->mark_of_op[scene->trace->ops[mark->op].adjoint_of];
+        else if (mark->op != TRACE_NO &&
+                 trace_op_adjoint_of(scene->trace, &scene->trace->ops[mark->op]) != TRACE_NO)
+            forward =
+                scene->mark_of_op[trace_op_adjoint_of(scene->trace, &scene->trace->ops[mark->op])];
         if (forward != TRACE_NO && mark_communicates(&scene->marks[i]))
             scene_add_link(scene, forward, i, LINK_ADJOINT);
     }

@@ -54,11 +54,11 @@ static const char *note_of_message(struct scene *scene, const struct trace_op *o
 {
     bool send = op_kind_class(op->kind) == CLASS_SEND;
     char peer[40], tag[24] = "";
-    int32_t tag_number = op->tag == TRACE_ANY ? op->tag_matched : op->tag;
+    int32_t tag_number = op->tag == TRACE_ANY ? trace_op_tag_matched(op) : op->tag;
     if (op->peer == TRACE_NONE)
         snprintf(peer, sizeof peer, "nobody");
-    else if (op->peer == TRACE_ANY && op->peer_matched >= 0)
-        snprintf(peer, sizeof peer, "any: %d", op->peer_matched);
+    else if (op->peer == TRACE_ANY && trace_op_peer_matched(op) >= 0)
+        snprintf(peer, sizeof peer, "any: %d", trace_op_peer_matched(op));
     else if (op->peer == TRACE_ANY)
         snprintf(peer, sizeof peer, "any");
     else
@@ -77,7 +77,7 @@ static const char *note_of_wait(struct scene *scene, uint32_t op)
     if (count == 1)
         return scene_text(scene, "for %s #%" PRIu32,
                           op_kind_name(scene->trace->ops[starts[0]].kind),
-                          scene->trace->ops[starts[0]].seq);
+                          trace_op_seq(scene->trace, &scene->trace->ops[starts[0]]));
     return scene_text(scene, "for %zu requests", count);
 }
 
@@ -250,8 +250,9 @@ static const char *tip_of(struct scene *scene, const struct mark *mark)
             snprintf(times, sizeof times, ", steps %" PRIu64 " to %" PRIu64, op->begin, op->end);
         size_t state = op->state < sizeof states / sizeof *states ? op->state : 1;
         trace_at_text(scene->trace, site_of(scene, mark), site, sizeof site);
-        return scene_text(scene, "rank %" PRIu32 " #%" PRIu32 ": %s%s%s, %s%s", mark->rank, op->seq,
-                          text, *site ? "," : "", site, states[state], times);
+        return scene_text(scene, "rank %" PRIu32 " #%" PRIu32 ": %s%s%s, %s%s", mark->rank,
+                          trace_op_seq(scene->trace, op), text, *site ? "," : "", site,
+                          states[state], times);
     }
     trace_at_text(scene->trace, site_of(scene, mark), site, sizeof site);
     if (mark->shape == MARK_LEAF)

@@ -15,7 +15,7 @@ bool mark_communicates(const struct mark *mark)
 static uint32_t issued(const struct scene *scene, uint32_t mark)
 {
     uint32_t op = scene->marks[mark].op;
-    return op == TRACE_NO ? TRACE_NO : scene->trace->ops[op].seq;
+    return op == TRACE_NO ? TRACE_NO : trace_op_seq(scene->trace, &scene->trace->ops[op]);
 }
 
 struct turn { /* a communication of a rank, for sorting into program order */

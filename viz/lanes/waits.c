@@ -37,7 +37,7 @@ static void link_wait(struct scene *scene, const struct standing *standing, uint
 static const char *operation_name(struct scene *scene, uint32_t op)
 {
     const struct trace_op *row = &scene->trace->ops[op];
-    return scene_text(scene, "%s #%u", op_kind_name(row->kind), row->seq);
+    return scene_text(scene, "%s #%u", op_kind_name(row->kind), trace_op_seq(scene->trace, row));
 }
 
 static const char *counterpart(const struct trace_op *op)

@@ -231,7 +231,7 @@ static size_t put_alternatives(const struct trace *trace, uint32_t receive, char
             continue;
         if (count++ < NAMED)
             length += (size_t)snprintf(out + length, size - length, "%s%" PRIu32 " #%" PRIu32,
-                                       length ? ", " : "", send->rank, send->seq);
+                                       length ? ", " : "", send->rank, trace_op_seq(trace, send));
     }
     if (count > NAMED)
         snprintf(out + length, size - length, ", ...");
@@ -252,12 +252,14 @@ static void put_match(FILE *file, const struct trace *trace, uint32_t receive)
         snprintf(tag, sizeof tag, "%" PRId32, op->tag);
     if (op->match != TRACE_NO)
         snprintf(got, sizeof got, "rank %" PRIu32 " #%" PRIu32 ", tag %" PRId32,
-                 trace->ops[op->match].rank, trace->ops[op->match].seq, trace->ops[op->match].tag);
+                 trace->ops[op->match].rank, trace_op_seq(trace, &trace->ops[op->match]),
+                 trace->ops[op->match].tag);
     page_put(file,
              "<tr><td class=\"n\">%u</td><td>%s #%u</td><td><code>%s</code></td><td "
              "class=\"n\">%s</td><td class=\"n\">%s</td>"
              "<td>%s</td><td class=\"n\">%zu</td><td>%s</td></tr>\n",
-             op->rank, op_kind_name(op->kind), op->seq, site, source, tag, got, count, others);
+             op->rank, op_kind_name(op->kind), trace_op_seq(trace, op), site, source, tag, got,
+             count, others);
 }
 
 /* Receives with a wildcard: the only matches that could have been others. */
