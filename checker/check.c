@@ -139,6 +139,8 @@ static bool has_survived(const struct trace *trace)
 {
     enum { PROC_FAILED = 101, REVOKED = 103 };
     bool lost = has_lost_rank(trace);
+    if (!lost && !trace_has_error(trace, PROC_FAILED, REVOKED))
+        return false; /* without a look at all operations */
     for (size_t i = 0; i < trace->op_count; i++) {
         const struct trace_op *op = &trace->ops[i];
         bool of_living = op->kind == OP_COMM_SHRINK || op->kind == OP_COMM_AGREE;

@@ -194,6 +194,60 @@ static void look_around(struct check_context *context)
         context->pass_begin[rank + 1] += context->pass_begin[rank];
 }
 
+/* The same in type and signature, and with room: nothing of it is wrong. */
+static bool fits_plainly(const struct trace_op *send, const struct trace_op *receive)
+{
+    enum { COUNT_MAX = 1 << 30 };
+    const struct trace_form *sent = send->form, *received = receive->form;
+    return sent->type == received->type && sent->signature == received->signature &&
+           send->count >= 0 && send->count <= receive->count && receive->count <= COUNT_MAX &&
+           !((send->flags ^ receive->flags) & OP_ADJOINT);
+}
+
+/* A refused argument, a message that may not fit, one that nobody received, an operation that nobody waited for. */
+static bool is_odd(const struct trace *trace, const struct trace_op *op)
+{
+    enum op_class class = check_class(op);
+    if (op->form->error || (op->kind == OP_WAIT && op->flags & OP_INACTIVE))
+        return true;
+    if (class == CLASS_RECEIVE && op->match != TRACE_NO &&
+        !fits_plainly(&trace->ops[op->match], op))
+        return true;
+    if (class == CLASS_SEND && op->match == TRACE_NO)
+        return true;
+    return class != CLASS_NONE && check_is_start(op) &&
+           (op->request == TRACE_NO || op->state == STATE_POSTED);
+}
+
+static int by_number(const void *left, const void *right)
+{
+    const uint32_t *a = left, *b = right;
+    return check_order_of(*a, *b);
+}
+
+static void find_odd(struct check_context *context)
+{
+    const struct trace *trace = context->trace;
+    bool sorted = true;
+    context->finalize = check_new(trace->ranks, sizeof *context->finalize);
+    memset(context->finalize, 0xff, trace->ranks * sizeof *context->finalize);
+    for (struct trace_walk walk = trace_walk_begin(trace); trace_walk_next(&walk);)
+        for (uint32_t i = (uint32_t)walk.from; i < walk.to; i++) {
+            const struct trace_op *op = &trace->ops[i];
+            if (op->kind == OP_FINALIZE)
+                context->finalize[walk.rank] = i;
+            context->has_passes = context->has_passes || op->form->pass;
+            if (!is_odd(trace, op))
+                continue;
+            sorted = sorted && (!context->odd_count || context->odd[context->odd_count - 1] < i);
+            context->odd = check_grow(context->odd, &context->odd_room, context->odd_count + 1,
+                                      sizeof *context->odd);
+            context->odd[context->odd_count++] = i;
+        }
+    if (!sorted)
+        qsort(context->odd, context->odd_count, sizeof *context->odd, by_number);
+}
+
 static void find_blocked(struct check_context *context)
 {
     const struct trace *trace = context->trace;
@@ -205,12 +259,6 @@ static void find_blocked(struct check_context *context)
         }
         context->hung = context->hung || context->blocked[rank] != TRACE_NO;
     }
-}
-
-static int by_number(const void *left, const void *right)
-{
-    const uint32_t *a = left, *b = right;
-    return check_order_of(*a, *b);
 }
 
 static void find_refused(struct check_context *context)
@@ -240,6 +288,7 @@ void check_context_init(struct check_context *context, const struct trace *trace
     context->blocked = check_new(trace->ranks, sizeof *context->blocked);
     memset(context->blocked, 0xff, trace->ranks * sizeof *context->blocked);
     look_around(context);
+    find_odd(context);
     find_blocked(context);
     find_refused(context);
     context->cut_short =
@@ -258,5 +307,7 @@ void check_context_release(struct check_context *context)
     free(context->pass_begin);
     free(context->blocked);
     free(context->refused);
+    free(context->odd);
+    free(context->finalize);
     *context = (struct check_context){0};
 }

@@ -1,5 +1,8 @@
 /* What several checkers derive from one trace, computed once.
  *
+ * An op is odd where a check of single ops and messages may have something to say of it: the others are right at a glance, and millions of them
+ * are passed once.
+ *
  * A group is one collective call: the ops of one communicator with one comm_seq, at most one per
  * member. A start is an op that completes through a request. Everything here is index arithmetic
  * over the trace's own tables; no op is copied. */
@@ -28,6 +31,10 @@ struct check_context {
     uint32_t *blocked;   /* per rank: the op it stood in at the end, TRACE_NO */
     uint32_t *refused;   /* ops, ascending: see check_is_refused */
     size_t refused_count;
+    uint32_t *odd; /* ops, ascending: see check_odd in context.c */
+    size_t odd_count, odd_room;
+    uint32_t *finalize;        /* per rank: its last call of Finalize, TRACE_NO */
+    bool has_passes;           /* an op of a backward pass */
     bool kinds[UINT8_MAX + 1]; /* whether there are ops of this kind */
     bool has_changes;          /* OP_BUFFER_CHANGED */
     uint32_t last_thread;      /* the highest number of a thread */

@@ -45,7 +45,7 @@ void check_transpose(const struct check_context *context, struct findings *findi
 {
     const struct trace *trace = context->trace;
     size_t first = findings->count;
-    for (uint32_t op = 0; op < trace->op_count; op++) {
+    for (uint32_t op = 0; context->has_passes && op < trace->op_count; op++) {
         uint32_t send = trace->ops[op].match;
         if (trace->ops[op].form->pass == 0 || send == TRACE_NO ||
             check_class(&trace->ops[op]) != CLASS_RECEIVE)

@@ -106,10 +106,29 @@ static void link_completed(struct pending *pending, uint32_t begin, uint32_t end
     }
 }
 
+/* The operations that notes with this code are about, NULL for none; free it. */
+static bool *noted_ops(const struct trace *trace, const char *code)
+{
+    bool *noted = NULL;
+    for (size_t i = 0; i < trace->note_count; i++) {
+        if (trace->notes[i].op == TRACE_NO || strcmp(trace->notes[i].code, code) != 0)
+            continue;
+        if (!noted)
+            noted = check_new(trace->op_count, sizeof *noted);
+        noted[trace->notes[i].op] = true;
+    }
+    return noted;
+}
+
+static bool is_noted(const bool *noted, uint32_t op)
+{
+    return noted && noted[op];
+}
+
 static bool compare(void *context, uint32_t earlier)
 {
     struct pending *pending = context;
-    if (pending->noted[earlier])
+    if (is_noted(pending->noted, earlier))
         return true;
     report_overlap(pending->trace, earlier, pending->later, pending->first, pending->findings);
     return ++pending->partners < PARTNERS_MAX;
@@ -130,7 +149,7 @@ static void judge_rank(struct pending *pending, uint32_t begin, uint32_t end)
             spans_remove(writes(&trace->ops[start]) ? &pending->written : &pending->read, &over);
         }
         bool moves = class == CLASS_SEND || class == CLASS_RECEIVE || class == CLASS_COLLECTIVE;
-        if (!moves || !is_contiguous(pending->trace, at) || pending->noted[op])
+        if (!moves || !is_contiguous(pending->trace, at) || is_noted(pending->noted, op))
             continue;
         struct span span = span_of(trace, op);
         pending->later = op;
@@ -165,16 +184,6 @@ static void report_change(const struct trace *trace, uint32_t op, size_t first,
     finding_op_add(finding, op, "culprit");
 }
 
-/* The operations that notes with this code are about; free it. */
-static bool *noted_ops(const struct trace *trace, const char *code)
-{
-    bool *noted = check_new(trace->op_count, sizeof *noted);
-    for (size_t i = 0; i < trace->note_count; i++)
-        if (trace->notes[i].op != TRACE_NO && strcmp(trace->notes[i].code, code) == 0)
-            noted[trace->notes[i].op] = true;
-    return noted;
-}
-
 void check_buffers(const struct check_context *context, struct findings *findings)
 {
     const struct trace *trace = context->trace;
@@ -185,7 +194,7 @@ void check_buffers(const struct check_context *context, struct findings *finding
         judge_rank(&pending, (uint32_t)trace->rank_begin[rank],
                    (uint32_t)trace->rank_begin[rank + 1]);
     for (uint32_t op = 0; context->has_changes && op < trace->op_count; op++)
-        if (trace->ops[op].flags & OP_BUFFER_CHANGED && !accesses[op])
+        if (trace->ops[op].flags & OP_BUFFER_CHANGED && !is_noted(accesses, op))
             report_change(trace, op, pending.first, findings);
     for (size_t i = pending.first; i < findings->count; i++)
         finding_seal(&findings->items[i], trace);

@@ -150,13 +150,11 @@ static void check_finalize(const struct check_context *context, struct findings 
     const struct trace *trace = context->trace;
     size_t first = findings->count;
     uint8_t *requests = freed_active_requests(context);
-    for (uint32_t rank = 0; rank < trace->ranks; rank++) {
-        size_t end = trace->rank_begin[rank + 1], finalize = end;
-        for (size_t i = trace->rank_begin[rank]; i < end; i++)
-            finalize = trace->ops[i].kind == OP_FINALIZE ? i : finalize;
-        for (size_t i = trace->rank_begin[rank]; i < finalize && finalize < end; i++)
-            if (is_pending(&trace->ops[i]) && !freed_active_in_order(requests, trace, i))
-                report_pending(trace, (uint32_t)i, (uint32_t)finalize, first, findings);
+    for (size_t at = 0; at < context->odd_count; at++) {
+        uint32_t i = context->odd[at], finalize = context->finalize[trace->ops[i].rank];
+        if (finalize != TRACE_NO && i < finalize && is_pending(&trace->ops[i]) &&
+            !freed_active_in_order(requests, trace, i))
+            report_pending(trace, i, finalize, first, findings);
     }
     free(requests);
     for (size_t i = first; i < findings->count; i++)

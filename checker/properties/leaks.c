@@ -61,14 +61,14 @@ void check_leaks(const struct check_context *context, struct findings *findings)
     if (context->cut_short)
         return;
     uint8_t *requests = freed_active_requests(context);
-    for (size_t i = 0; i < trace->op_count; i++) {
-        const struct trace_op *op = &trace->ops[i];
-        uint32_t index = (uint32_t)i;
-        if (never_received(op) && !freed_active_in_order(requests, trace, i))
+    for (size_t at = 0; at < context->odd_count; at++) {
+        uint32_t index = context->odd[at];
+        const struct trace_op *op = &trace->ops[index];
+        if (never_received(op) && !freed_active_in_order(requests, trace, index))
             report(trace, "L002", "a message is never received", index, first, findings);
-        if (never_waited(op) && !freed_active(requests, i))
+        if (never_waited(op) && !freed_active(requests, index))
             report(trace, "L001", "nobody waits for the operation", index, first, findings);
-        else if (never_waited(op) && !(requests[i] & GIVEN_UP_CANCELLED))
+        else if (never_waited(op) && !(requests[index] & GIVEN_UP_CANCELLED))
             note_freed(trace, index, first, findings);
         if (op->kind == OP_WAIT && op->flags & OP_INACTIVE)
             report(trace, "L009", "a wait on an inactive request", index, first, findings);

@@ -139,13 +139,14 @@ void check_p2p(const struct check_context *context, struct findings *findings)
 {
     const struct trace *trace = context->trace;
     size_t first = findings->count;
-    for (size_t i = 0; i < trace->op_count; i++) {
+    for (size_t at = 0; at < context->odd_count; at++) {
+        uint32_t i = context->odd[at];
         const struct trace_op *op = &trace->ops[i];
         if (op->match != TRACE_NO && check_class(op) == CLASS_RECEIVE && !is_refused(op) &&
             !is_refused(&trace->ops[op->match]))
-            judge_pair(trace, op->match, (uint32_t)i, first, findings);
+            judge_pair(trace, op->match, i, first, findings);
         if (op->form->error)
-            judge_arguments(trace, (uint32_t)i, first, findings);
+            judge_arguments(trace, i, first, findings);
     }
     for (size_t i = first; i < findings->count; i++)
         finding_seal(&findings->items[i], trace);

@@ -63,6 +63,7 @@ struct loader {
     struct numbers *rank_comms; /* per rank */
     bool failed, once;          /* once: nobody loads these records again */
     bool late;                  /* time is over: no more operations */
+    bool posted;                /* some operation is under way */
     /* of the rank being loaded */
     uint32_t rank;
     const struct buffers *buffers;

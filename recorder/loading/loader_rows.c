@@ -201,6 +201,7 @@ static void load_op(struct loader *loader, const struct record_op *record)
 {
     struct trace_plain_op op = trace_op_none(loader->rank, record->head.small);
     op.state = record->state;
+    loader->posted = loader->posted || op.state == STATE_POSTED;
     op.flags = (uint16_t)(record->flags & ~(OP_CANCEL_ASKED | RECORD_OP_CUT));
     op.pass = record->pass;
     op.node = node_number(loader, record->node);

@@ -352,7 +352,8 @@ static bool loader_finish(struct loader *loader, struct failure *failure)
     }
     if (!trace_link_adjoints(trace, failure) || !trace_finish(trace, failure))
         return false;
-    settle_posted(trace);
+    if (loader->posted)
+        settle_posted(trace);
     trace_gap(trace, "race", loader->wildcards,
               "wildcard receives in iterations of loops, taken to be as those around them");
     trace_hash_ranks(trace);

@@ -49,6 +49,9 @@ uint32_t trace_add_op(struct trace *trace, const struct trace_plain_op *op)
     struct trace_op row;
     if (!trace_form_op(trace->store, op, &row))
         return TRACE_NO;
+    if (trace->op_count && trace->ops[trace->op_count - 1].rank > row.rank)
+        trace->store->disordered = true;
+    trace_hashes_forget(trace->store);
     uint32_t index = APPEND(trace, ops, op_count, op_room, &row);
     if (index != TRACE_NO)
         trace_op_set_adjoint(trace, index, op->adjoint_of);
@@ -60,6 +63,7 @@ bool trace_op_set_adjoint(struct trace *trace, uint32_t index, uint32_t adjoint_
     const uint32_t none = TRACE_NO;
     if (adjoint_of == TRACE_NO && index >= trace->adjoint_count)
         return true;
+    trace_hashes_forget(trace->store);
     while (index >= trace->adjoint_count)
         if (APPEND(trace, adjoints, adjoint_count, adjoint_room, &none) == TRACE_NO)
             return false;

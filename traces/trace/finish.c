@@ -216,9 +216,35 @@ static void order_edges(struct trace *trace)
     trace->edge_count = kept;
 }
 
-static bool group(struct trace *trace)
+/* The first operation of a later rank: they are in order, and the wanted one is often near. */
+static size_t rank_end(const struct trace *trace, uint32_t rank, size_t from)
+{
+    size_t low = from, step = 1, high;
+    while (low + step < trace->op_count && trace->ops[low + step].rank <= rank) {
+        low += step;
+        step *= 2;
+    }
+    high = low + step < trace->op_count ? low + step : trace->op_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (trace->ops[middle].rank <= rank)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* False: out of memory. */
+static bool group_ops(struct trace *trace)
 {
     uint32_t *moved = NULL;
+    if (!trace->store->disordered) {
+        trace->rank_begin[0] = 0;
+        for (uint32_t rank = 0; rank < trace->ranks; rank++)
+            trace->rank_begin[rank + 1] = rank_end(trace, rank, trace->rank_begin[rank]);
+        return true;
+    }
     struct sort ops = {(void **)&trace->ops,
                        trace->op_count,
                        sizeof *trace->ops,
@@ -228,10 +254,17 @@ static bool group(struct trace *trace)
                        &moved};
     if (!sort_rows(&ops))
         return false;
+    trace->store->disordered = false;
     renumber_ops(trace, moved);
     bool done = move_times(trace, moved) && move_adjoints(trace, moved);
     free(moved);
-    if (!done)
+    return done;
+}
+
+static bool group(struct trace *trace)
+{
+    uint32_t *moved = NULL;
+    if (!group_ops(trace))
         return false;
     struct sort nodes = {(void **)&trace->nodes,
                          trace->node_count,
@@ -242,7 +275,8 @@ static bool group(struct trace *trace)
                          &moved};
     if (!sort_rows(&nodes))
         return false;
-    renumber_nodes(trace, moved);
+    if (moved)
+        renumber_nodes(trace, moved);
     free(moved);
     return sort_by_index((void *)&trace->waits, trace->wait_count, sizeof *trace->waits,
                          trace->op_count) &&
@@ -306,7 +340,7 @@ static bool find_passes(struct trace *trace)
     for (size_t i = 0; i < known; i++)
         trace->passes[i].first_op = trace->passes[i].op_end = TRACE_NO;
     struct trace_pass *row = NULL;
-    for (uint32_t i = 0; i < trace->op_count; i++) {
+    for (uint32_t i = 0; trace->store->passes && i < trace->op_count; i++) {
         const struct trace_op *op = &trace->ops[i];
         if (op->form->pass == 0)
             continue;

@@ -70,6 +70,7 @@ static const struct trace_form *form_kept(struct trace_store *store, const struc
     *kept = *form;
     store->forms[slot] = kept;
     store->form_count++;
+    store->passes = store->passes || kept->pass;
     return kept;
 }
 
@@ -117,6 +118,15 @@ bool trace_form_op(struct trace_store *store, const struct trace_plain_op *op, s
     return kept != NULL;
 }
 
+bool trace_has_error(const struct trace *trace, int32_t least, int32_t most)
+{
+    const struct trace_store *store = trace->store;
+    for (size_t i = 0; i < store->form_slots; i++)
+        if (store->forms[i] && store->forms[i]->error >= least && store->forms[i]->error <= most)
+            return true;
+    return false;
+}
+
 struct trace_plain_op trace_op_plain(const struct trace *trace, uint32_t index)
 {
     const struct trace_op *op = &trace->ops[index];
@@ -156,6 +166,7 @@ bool trace_op_change(struct trace *trace, uint32_t index, const struct trace_pla
 {
     struct trace_op row;
     bool kept = trace_form_op(trace->store, op, &row);
+    trace_hashes_forget(trace->store);
     if (kept)
         trace->ops[index] = row;
     return kept && trace_op_set_adjoint(trace, index, op->adjoint_of);
@@ -180,5 +191,6 @@ bool trace_op_set_matched(struct trace *trace, uint32_t index, int32_t peer, int
         *step = (struct trace_step){op->form, kept, peer_said, tag_said};
     }
     op->form = step->to;
+    trace_hashes_forget(store);
     return true;
 }

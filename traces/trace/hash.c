@@ -3,6 +3,7 @@
  * Only what is deterministic goes in: no wall times, no addresses, no paths but the file's last
  * part. Indices are replaced by what they stand for (rank and sequence number, communicator
  * number), so that the hash survives a round trip through the database or a file. */
+#include "traces/trace/memory.h"
 #include "traces/trace/trace.h"
 
 #include <stdlib.h>
@@ -41,8 +42,30 @@ static uint64_t mix_op_of(uint64_t hash, const struct trace *trace, uint32_t op)
     return mix_pair(hash, trace->ops[op].rank, trace_op_seq(trace, &trace->ops[op]));
 }
 
-static uint64_t mix_op(uint64_t hash, const struct trace *trace, const struct trace_op *op)
+/* The same, often of one of these ranks: nothing is asked of memory for that. */
+static uint64_t mix_op_near(uint64_t hash, const struct trace *trace, uint32_t op, uint32_t rank,
+                            uint32_t lanes)
 {
+    const size_t *begin = trace->rank_begin + rank;
+    if (op < begin[0] || op >= begin[lanes])
+        return mix_op_of(hash, trace, op);
+    uint32_t lane = 0;
+    while (op >= begin[lane + 1])
+        lane++;
+    return mix_pair(hash, rank + lane, (uint32_t)(op - begin[lane]));
+}
+
+/* Ranks that are hashed side by side. */
+struct group {
+    const struct trace *trace;
+    const uint64_t
+        *sites; /* the hash of every site, so that texts are hashed once; NULL: hash on the way */
+    uint32_t first, lanes;
+};
+
+static uint64_t mix_op(uint64_t hash, const struct group *group, const struct trace_op *op)
+{
+    const struct trace *trace = group->trace;
     hash = mix_pair(hash, (uint32_t)op->kind << 24 | (uint32_t)op->state << 16 | op->flags,
                     op->form->pass);
     hash = mix_pair(hash, op->form->comm < trace->comm_count ? trace->comms[op->form->comm].id : 0,
@@ -54,9 +77,9 @@ static uint64_t mix_op(uint64_t hash, const struct trace *trace, const struct tr
     hash = mix_pair(hash, op->form->reduce_op, op->form->batch);
     hash = mix_pair(hash, op->node < trace->node_count ? trace->nodes[op->node].id : 0,
                     (uint32_t)op->form->error);
-    hash = mix_op_of(hash, trace, op->request);
-    hash = mix_op_of(hash, trace, trace_op_adjoint_of(trace, op));
-    hash = mix_op_of(hash, trace, op->match);
+    hash = mix_op_near(hash, trace, op->request, group->first, group->lanes);
+    hash = mix_op_near(hash, trace, trace_op_adjoint_of(trace, op), group->first, group->lanes);
+    hash = mix_op_near(hash, trace, op->match, group->first, group->lanes);
     hash = mix(hash, op->form->identity);
     if (op->form->thread)
         hash = mix(hash, op->form->thread);
@@ -88,33 +111,32 @@ static uint64_t mix_nodes(uint64_t hash, const struct trace *trace, uint32_t ran
     return hash;
 }
 
-/* `sites` holds the hash of every site, so that texts are hashed once; NULL: hash on the way. */
-static uint64_t mix_op_at(uint64_t hash, const struct trace *trace, size_t at,
-                          const uint64_t *sites)
+static uint64_t mix_op_at(uint64_t hash, const struct group *group, size_t at)
 {
+    const struct trace *trace = group->trace;
     const struct trace_op *op = &trace->ops[at];
-    return mix(mix_op(hash, trace, op), op->form->site >= trace->site_count ? 0
-                                        : sites                             ? sites[op->form->site]
-                                                : site_hash(trace, op->form->site));
+    uint32_t site = op->form->site;
+    return mix(mix_op(hash, group, op), site >= trace->site_count ? 0
+                                        : group->sites            ? group->sites[site]
+                                                                  : site_hash(trace, site));
 }
 
-/* Of so many ranks from `first` on. Each step of a hash waits for the one before, so ranks go side
- * by side: the processor does several in the time of one. */
+/* Each step of a hash waits for the one before, so ranks go side by side: the processor does several
+ * in the time of one. */
 enum { LANES = 4 };
-static void mix_ops(const struct trace *trace, uint32_t first, uint32_t lanes, uint64_t *hashes,
-                    const uint64_t *sites)
+static void mix_ops(const struct group *group, uint64_t *hashes)
 {
-    const size_t *begin = trace->rank_begin + first;
-    size_t common = lanes == LANES ? SIZE_MAX : 0;
-    for (uint32_t lane = 0; lane < lanes; lane++)
+    const size_t *begin = group->trace->rank_begin + group->first;
+    size_t common = group->lanes == LANES ? SIZE_MAX : 0;
+    for (uint32_t lane = 0; lane < group->lanes; lane++)
         if (begin[lane + 1] - begin[lane] < common)
             common = begin[lane + 1] - begin[lane];
     for (size_t i = 0; i < common; i++)
         for (uint32_t lane = 0; lane < LANES; lane++)
-            hashes[lane] = mix_op_at(hashes[lane], trace, begin[lane] + i, sites);
-    for (uint32_t lane = 0; lane < lanes; lane++)
+            hashes[lane] = mix_op_at(hashes[lane], group, begin[lane] + i);
+    for (uint32_t lane = 0; lane < group->lanes; lane++)
         for (size_t i = begin[lane] + common; i < begin[lane + 1]; i++)
-            hashes[lane] = mix_op_at(hashes[lane], trace, i, sites);
+            hashes[lane] = mix_op_at(hashes[lane], group, i);
 }
 
 static uint64_t mix_rest(uint64_t hash, const struct trace *trace, uint32_t rank)
@@ -133,21 +155,18 @@ static uint64_t mix_rest(uint64_t hash, const struct trace *trace, uint32_t rank
     return mix_pair(hash, trace->rank_info[rank].state, (uint32_t)trace->rank_info[rank].exit_code);
 }
 
-static void rank_hashes(const struct trace *trace, uint32_t first, uint32_t lanes, uint64_t *hashes,
-                        const uint64_t *sites)
+static void ops_hashes(const struct group *group, uint64_t *hashes)
 {
-    for (uint32_t lane = 0; lane < lanes; lane++)
-        hashes[lane] = mix(first + lane, 0x73696d72756eu);
-    mix_ops(trace, first, lanes, hashes, sites);
-    for (uint32_t lane = 0; lane < lanes; lane++)
-        hashes[lane] = mix_rest(hashes[lane], trace, first + lane);
+    for (uint32_t lane = 0; lane < group->lanes; lane++)
+        hashes[lane] = mix(group->first + lane, 0x73696d72756eu);
+    mix_ops(group, hashes);
 }
 
 uint64_t trace_rank_hash(const struct trace *trace, uint32_t rank)
 {
     uint64_t hash;
-    rank_hashes(trace, rank, 1, &hash, NULL);
-    return hash;
+    ops_hashes(&(struct group){trace, NULL, rank, 1}, &hash);
+    return mix_rest(hash, trace, rank);
 }
 
 static uint64_t *site_hashes(const struct trace *trace)
@@ -158,12 +177,15 @@ static uint64_t *site_hashes(const struct trace *trace)
     return sites;
 }
 
-/* Up to LANES of them from `first` on; how many. */
+/* Of up to LANES ranks from `first` on, as they are kept or else anew; how many. */
 static uint32_t some_hashes(const struct trace *trace, uint32_t first, uint64_t *hashes,
                             const uint64_t *sites)
 {
     uint32_t left = trace->ranks - first, lanes = left < LANES ? left : LANES;
-    rank_hashes(trace, first, lanes, hashes, sites);
+    if (trace->store->hashes)
+        memcpy(hashes, trace->store->hashes + first, lanes * sizeof *hashes);
+    else
+        ops_hashes(&(struct group){trace, sites, first, lanes}, hashes);
     return lanes;
 }
 
@@ -174,7 +196,7 @@ uint64_t trace_hash(const struct trace *trace)
     for (uint32_t rank = 0, lanes; rank < trace->ranks; rank += lanes) {
         lanes = some_hashes(trace, rank, hashes, sites);
         for (uint32_t lane = 0; lane < lanes; lane++)
-            hash = mix(hash, hashes[lane]);
+            hash = mix(hash, mix_rest(hashes[lane], trace, rank + lane));
     }
     free(sites);
     return hash;
@@ -183,10 +205,15 @@ uint64_t trace_hash(const struct trace *trace)
 void trace_hash_ranks(struct trace *trace)
 {
     uint64_t *sites = site_hashes(trace), hashes[LANES];
+    uint64_t *kept = malloc(trace->ranks * sizeof *kept);
+    trace_hashes_forget(trace->store);
     for (uint32_t rank = 0, lanes; rank < trace->ranks; rank += lanes) {
         lanes = some_hashes(trace, rank, hashes, sites);
         for (uint32_t lane = 0; lane < lanes; lane++)
-            trace->rank_info[rank + lane].hash = hashes[lane];
+            trace->rank_info[rank + lane].hash = mix_rest(hashes[lane], trace, rank + lane);
+        if (kept)
+            memcpy(kept + rank, hashes, lanes * sizeof *kept);
     }
+    trace->store->hashes = kept;
     free(sites);
 }

@@ -50,13 +50,14 @@ struct matcher {
     uint32_t *sends; /* send number -> op */
     uint32_t
         *next[LISTS]; /* per list kind: the send after this one, NULL when the kind is not needed */
-    size_t send_count;
+    size_t send_count, send_room;
     struct slot *slots;
     size_t slot_count, slots_used; /* power of two; at most half of them */
     bool wanted[LISTS];
     bool threads;    /* some rank has several */
     bool probes;     /* there are matched probes */
-    bool failed;     /* no memory for lists by tag */
+    bool given;      /* there are matches already */
+    bool failed;     /* no memory */
     uint8_t *taken;  /* per op: a send that is spoken for */
     uint8_t *named;  /* per op: a receive of a message that a probe has taken; NULL: none */
     int32_t *source; /* per op: assumed for a receive from any source; -1: none yet */
@@ -185,22 +186,41 @@ static bool list_append(struct matcher *matcher, int list, uint32_t number)
     return true;
 }
 
-static void survey(struct matcher *matcher, size_t *receives)
+static bool send_add(struct matcher *matcher, uint32_t send)
+{
+    if (matcher->send_count == matcher->send_room) {
+        size_t room = matcher->send_room ? matcher->send_room * 2 : 256;
+        uint32_t *sends = realloc(matcher->sends, room * sizeof *sends);
+        if (!sends)
+            return false;
+        matcher->sends = sends;
+        matcher->send_room = room;
+    }
+    matcher->sends[matcher->send_count++] = send;
+    return true;
+}
+
+/* What there is; false: no memory for the sends. */
+static bool survey(struct matcher *matcher, size_t *receives)
 {
     const struct trace *trace = matcher->trace;
+    bool done = true;
     matcher->send_count = *receives = 0;
+    matcher->given = false;
     memset(matcher->wanted, 0, sizeof matcher->wanted);
-    for (size_t i = 0; i < trace->op_count; i++) {
+    for (uint32_t i = 0; i < trace->op_count && done; i++) {
         const struct trace_op *op = &trace->ops[i];
         matcher->threads = matcher->threads || op->form->thread;
         matcher->probes = matcher->probes || is_matched_probe(op);
+        matcher->given = matcher->given || op->match != TRACE_NO;
         if (is_send(op)) {
-            matcher->send_count++;
+            done = send_add(matcher, i);
         } else if (is_receive(op)) {
             matcher->wanted[list_for(matcher, op)] = true;
             ++*receives;
         }
     }
+    return done;
 }
 
 static bool list_fill(struct matcher *matcher, int list)
@@ -216,13 +236,8 @@ static bool list_fill(struct matcher *matcher, int list)
 
 static bool matcher_fill(struct matcher *matcher)
 {
-    matcher->sends = malloc(matcher->send_count * sizeof *matcher->sends);
-    if (!matcher->sends || !slots_resize(matcher, SLOTS_FIRST))
+    if (!slots_resize(matcher, SLOTS_FIRST))
         return false;
-    uint32_t number = 0;
-    for (uint32_t i = 0; i < matcher->trace->op_count; i++)
-        if (is_send(&matcher->trace->ops[i]))
-            matcher->sends[number++] = i;
     /* By amount (rule 6) only the lists by tag tell. */
     bool first_of_all = matcher->wanted[LIST_EXACT] && !matcher->threads;
     for (int list = 0; list < LISTS; list++)
@@ -370,36 +385,37 @@ static void assume_source(struct matcher *matcher, uint32_t receive, uint32_t se
         matcher->source[receive] = (int32_t)matcher->trace->ops[send].rank;
 }
 
-/* Receives from anybody, or the others. In a trial nobody is paired: it only tells who may come
+static void match_receive(struct matcher *matcher, uint32_t receive, bool from_any, bool trial)
+{
+    struct trace *trace = matcher->trace;
+    const struct trace_op *op = &trace->ops[receive];
+    if (!is_receive(op) || op->match != TRACE_NO ||
+        (list_for(matcher, op) >= LIST_ANY_SOURCE) != from_any ||
+        (matcher->named && matcher->named[receive]))
+        return;
+    uint32_t send = send_take(matcher, op);
+    if (trial)
+        assume_source(matcher, receive, send);
+    else if (send != TRACE_NO)
+        pair_operations(trace, receive, send);
+}
+
+/* All lists are of one rank's receives, so ranks may take turns. Receives from anybody, or the others. In a trial nobody is paired: it only tells who may come
  * from where. */
 static void match_receives(struct matcher *matcher, bool from_any, bool trial)
 {
-    struct trace *trace = matcher->trace;
-    for (uint32_t i = 0; i < trace->op_count; i++) {
-        struct trace_op *op = &trace->ops[i];
-        if (!is_receive(op) || op->match != TRACE_NO ||
-            (list_for(matcher, op) >= LIST_ANY_SOURCE) != from_any)
-            continue;
-        if (matcher->named && matcher->named[i])
-            continue;
-        uint32_t send = send_take(matcher, op);
-        if (trial) {
-            assume_source(matcher, i, send);
-        } else if (send != TRACE_NO) {
-            pair_operations(trace, i, send);
-        }
-    }
+    for (struct trace_walk walk = trace_walk_begin(matcher->trace); trace_walk_next(&walk);)
+        for (size_t i = walk.from; i < walk.to; i++)
+            match_receive(matcher, (uint32_t)i, from_any, trial);
 }
 
 static void lists_release(struct matcher *matcher)
 {
-    free(matcher->sends);
     free(matcher->slots);
     for (int list = 0; list < LISTS; list++) {
         free(matcher->next[list]);
         matcher->next[list] = NULL;
     }
-    matcher->sends = NULL;
     matcher->slots = NULL;
     matcher->slot_count = matcher->slots_used = 0;
 }
@@ -418,8 +434,7 @@ static bool assume_sources(struct matcher *matcher)
     lists_release(matcher);
     free(matcher->taken);
     matcher->taken = NULL;
-    survey(matcher, &receives);
-    return true;
+    return survey(matcher, &receives);
 }
 
 /* An Imrecv's own `request` is the wait that completed it: only its probe says that it has one. */
@@ -469,10 +484,12 @@ bool trace_match(struct trace *trace)
 {
     struct matcher matcher = {.trace = trace};
     size_t receives = 0;
-    bool done = true;
-    validate_given_matches(trace);
-    survey(&matcher, &receives);
-    if (matcher.send_count > 0 && receives > 0) {
+    bool done = survey(&matcher, &receives);
+    if (done && matcher.given) {
+        validate_given_matches(trace);
+        done = survey(&matcher, &receives);
+    }
+    if (done && matcher.send_count > 0 && receives > 0) {
         done = !matcher.probes || name_receives(&matcher);
         if (done && (matcher.wanted[LIST_ANY_SOURCE] || matcher.wanted[LIST_ANY_BOTH]))
             done = assume_sources(&matcher);
@@ -484,6 +501,7 @@ bool trace_match(struct trace *trace)
         done = done && !matcher.failed;
     }
     lists_release(&matcher);
+    free(matcher.sends);
     free(matcher.taken);
     free(matcher.named);
     free(matcher.source);

@@ -46,6 +46,12 @@ bool trace_memory_grow(struct trace_store *store, void *table, size_t count, siz
     return true;
 }
 
+void trace_hashes_forget(struct trace_store *store)
+{
+    free(store->hashes);
+    store->hashes = NULL;
+}
+
 static struct trace_block *block_new(struct trace_store *store, size_t size)
 {
     size_t room = size > BLOCK_SIZE ? size : BLOCK_SIZE;
@@ -90,5 +96,6 @@ void trace_memory_release(struct trace_store *store)
     free(store->string_table);
     free(store->site_table);
     free(store->forms);
+    free(store->hashes);
     free(store);
 }

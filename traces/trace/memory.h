@@ -31,7 +31,10 @@ struct trace_step {
 
 struct trace_store {
     struct trace_block *blocks;
-    bool failed, finished;
+    bool failed;
+    bool disordered;  /* operations were not added rank by rank */
+    bool passes;      /* a form has a pass */
+    uint64_t *hashes; /* per rank: of its operations as they are; NULL: not known */
     size_t op_room, wait_room, counts_room, node_room, edge_room, pass_room, comm_room, site_room;
     size_t string_room, note_room, gradient_room, metric_room, access_room, sync_room, fold_room;
     uint32_t *string_table, *site_table; /* open addressing, TRACE_NO: empty */
@@ -55,6 +58,8 @@ void trace_memory_release(struct trace_store *store);
 /* An operation and its form as they are kept: form.c. False: out of memory. */
 bool trace_form_op(struct trace_store *store, const struct trace_plain_op *op,
                    struct trace_op *row);
+/* Operations are no longer what they were. */
+void trace_hashes_forget(struct trace_store *store);
 
 /* Fills in match, peer_matched, tag_matched and count_matched: match.c. False when memory ran
  * out. */

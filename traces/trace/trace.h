@@ -367,6 +367,18 @@ struct trace {
     struct trace_store *store; /* memory behind the const pointers; private to trace.c */
 };
 
+/* All operations, some of each rank in turn: partners are near each other in time, and in memory
+ * that way. Each rank's come in their order. */
+struct trace_walk {
+    const struct trace *trace;
+    uint32_t rank;   /* whose operations come now: */
+    size_t from, to; /* these */
+    size_t at, step; /* private: of each rank, from here on, so many */
+    uint32_t next, live;
+};
+struct trace_walk trace_walk_begin(const struct trace *trace);
+bool trace_walk_next(struct trace_walk *walk);
+
 /* An empty trace of `ranks` ranks; free with trace_free. Exits on out of memory are never taken:
  * NULL. */
 struct trace *trace_new(uint32_t ranks);
@@ -387,6 +399,8 @@ void trace_whole_op(const struct trace *trace, uint32_t op, struct trace_whole_o
 /* One of the trace's as it is; and in its place another. False: out of memory, told by trace_finish. */
 struct trace_plain_op trace_op_plain(const struct trace *trace, uint32_t index);
 bool trace_op_change(struct trace *trace, uint32_t index, const struct trace_plain_op *op);
+/* Whether an operation has, or had, an error class between these. */
+bool trace_has_error(const struct trace *trace, int32_t least, int32_t most);
 /* Only these columns of it. */
 bool trace_op_set_matched(struct trace *trace, uint32_t index, int32_t peer, int32_t tag);
 bool trace_op_set_adjoint(struct trace *trace, uint32_t index, uint32_t adjoint_of);
