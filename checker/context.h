@@ -1,7 +1,7 @@
 /* What several checkers derive from one trace, computed once.
  *
- * An op is odd where a check of single ops and messages may have something to say of it: the others are right at a glance, and millions of them
- * are passed once.
+ * An op is odd where a check of single ops and messages may have something to say of it: the others
+ * are right at a glance, and millions of them are passed once.
  *
  * A group is one collective call: the ops of one communicator with one comm_seq, at most one per
  * member. A start is an op that completes through a request. Everything here is index arithmetic

@@ -100,8 +100,8 @@ static bool is_cut_off(enum watch_end end)
     return end == WATCH_TIMEOUT || end == WATCH_FULL;
 }
 
-/* Of a long record, what one check gives free the next one takes: pages that go back to the system
- * and come again cost more than the checks do. To be called when the trace is there: its tables are
+/* Of a long record, what loading took on the way goes back to the system. Then what one check gives
+ * free the next one takes: pages that go back and come again cost more than the checks do. To be called when the trace is there: its tables are
  * mappings of their own, which grow in place, and what they outgrew is no hole in the heap. */
 static void keep_freed_memory(const struct recording *recording)
 {
@@ -109,6 +109,7 @@ static void keep_freed_memory(const struct recording *recording)
 #ifdef __GLIBC__
     if (recording_size(recording) < LONG)
         return;
+    malloc_trim(0);
     mallopt(M_MMAP_MAX, 0);
     mallopt(M_TRIM_THRESHOLD, -1);
     mallopt(M_TOP_PAD, PAD);
