@@ -1,6 +1,5 @@
 /* The memory behind a trace: see memory.h. */
 #include "traces/trace/memory.h"
-#include "traces/trace/trace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +33,7 @@ bool trace_memory_grow(struct trace_store *store, void *table, size_t count, siz
     void *old;
     memcpy(&old, table, sizeof old);
     size_t wanted = *room ? *room * 2 : 16;
-    void *moved = wanted <= (size_t)TRACE_OPS_MAX + 1 ? realloc(old, wanted * row) : NULL;
+    void *moved = wanted <= (size_t)TRACE_ROWS_MAX + 1 ? realloc(old, wanted * row) : NULL;
     if (!moved) {
         store->failed = true;
         return false;

@@ -21,6 +21,8 @@ struct trace_plain_op;
 
 struct trace_block;
 
+/* Rows of a table: an index has 31 bits where a wait names it. */
+enum { TRACE_ROWS_MAX = INT32_MAX };
 enum { TRACE_RECENT_PLACES = 1024, TRACE_RECENT_STEPS = 256 };
 
 /* What a form became when its operation was matched like that. */
