@@ -125,7 +125,7 @@ sub print_functions {
 # Name and value of every constant that is an integer in Fortran; arrays that only their address means something of.
 my @addresses = (['MPI_BOTTOM', ''], ['MPI_IN_PLACE', ''], ['MPI_STATUS_IGNORE', '(8)'], ['MPI_STATUSES_IGNORE', '(8,1)'],
     ['MPI_ERRCODES_IGNORE', '(1)'], ['MPI_UNWEIGHTED', '(1)'], ['MPI_WEIGHTS_EMPTY', '(1)'], ['MPI_BUFFER_AUTOMATIC', '']);
-my @external = qw(MPI_DUP_FN MPI_NULL_COPY_FN MPI_NULL_DELETE_FN MPI_COMM_DUP_FN MPI_COMM_NULL_COPY_FN MPI_COMM_NULL_DELETE_FN);
+my @external = (qw(MPI_DUP_FN MPI_NULL_COPY_FN MPI_NULL_DELETE_FN), map { my $kind = $_; map { "MPI_${kind}_$_" } qw(DUP_FN NULL_COPY_FN NULL_DELETE_FN) } qw(COMM TYPE WIN));
 
 # [name, value, kind of handle or undef]
 sub constants {
@@ -219,7 +219,7 @@ sub print_module08 {
         $shape = $name =~ /STATUSES/ ? '(1)' : '' if $name =~ /STATUS/;
         print "      $type :: $name$shape\n      common /$common/ $name\n      save /$common/\n";
     }
-    print "      external $_\n" for grep { /COMM_/ } @external;
+    print "      external $_\n" for grep { !/^MPI_(?:DUP|NULL)/ } @external;
     print "      abstract interface\n";
     print "      subroutine $_->[0]($_->[1])\n$_->[2]      end subroutine\n" for @callbacks;
     print "      end interface\n";
@@ -249,6 +249,14 @@ sub print_module08 {
         "      procedure(MPI_Comm_errhandler_function) :: comm_errhandler_fn\n      type(MPI_Errhandler) :: errhandler\n");
     procedure('MPI_Comm_create_keyval', [qw(comm_copy_attr_fn comm_delete_attr_fn comm_keyval extra_state)],
         "      external :: comm_copy_attr_fn, comm_delete_attr_fn\n      integer :: comm_keyval\n      integer(kind=8) :: extra_state\n");
+    procedure('MPI_Win_create_errhandler', [qw(win_errhandler_fn errhandler)],
+        "      external :: win_errhandler_fn\n      type(MPI_Errhandler) :: errhandler\n");
+    for my $kind (qw(type win)) {
+        procedure('MPI_' . ucfirst($kind) . '_create_keyval', ["${kind}_copy_attr_fn", "${kind}_delete_attr_fn", "${kind}_keyval", 'extra_state'],
+            "      external :: ${kind}_copy_attr_fn, ${kind}_delete_attr_fn\n      integer :: ${kind}_keyval\n      integer(kind=8) :: extra_state\n");
+    }
+    procedure('MPI_Grequest_start', [qw(query_fn free_fn cancel_fn extra_state request)],
+        "      external :: query_fn, free_fn, cancel_fn\n      integer(kind=8) :: extra_state\n      type(MPI_Request) :: request\n");
     print "      end interface\nend module\n";
 }
 

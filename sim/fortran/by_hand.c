@@ -143,13 +143,20 @@ static int place_of(void (*functions[])(void), void (*function)(void))
     {                                                                                              \
         int number = Comm_out(*comm);                                                              \
         ((handler_function *)handlers[n])(&number, code);                                          \
+    }                                                                                              \
+    static void handler_win_##n(MPI_Win *win, int *code, ...)                                      \
+    {                                                                                              \
+        int number = Win_out(*win);                                                                \
+        ((handler_function *)handlers[n])(&number, code);                                          \
     }
 SIXTEEN(FUNCTIONS)
 
-#define OPERATOR_ROW(n) operator_##n,
-#define HANDLER_ROW(n)  handler_##n,
+#define OPERATOR_ROW(n)    operator_##n,
+#define HANDLER_ROW(n)     handler_##n,
+#define HANDLER_WIN_ROW(n) handler_win_##n,
 static MPI_User_function *const operator_rows[] = {SIXTEEN(OPERATOR_ROW)};
 static MPI_Comm_errhandler_function *const handler_rows[] = {SIXTEEN(HANDLER_ROW)};
+static MPI_Win_errhandler_function *const handler_win_rows[] = {SIXTEEN(HANDLER_WIN_ROW)};
 
 BY_HAND(op_create, (operator_function * function, const int *commute, int *op, int *ierror))
 {
@@ -181,6 +188,74 @@ BY_HAND(errhandler_create, (handler_function * function, int *errhandler, int *i
     ENTER();
     handler_make(function, errhandler, ierror);
     LEAVE();
+}
+
+BY_HAND(win_create_errhandler, (handler_function * function, int *errhandler, int *ierror))
+{
+    ENTER();
+    MPI_Errhandler own = MPI_ERRHANDLER_NULL;
+    *ierror = MPI_Win_create_errhandler(
+        handler_win_rows[place_of(handlers, (void (*)(void))function)], &own);
+    *errhandler = Errhandler_out(own);
+    LEAVE();
+}
+
+/* ---- Generalised requests ---- */
+
+typedef void query_function(intptr_t *extra, int *status, int *ierror);
+typedef void release_function(intptr_t *extra, int *ierror);
+typedef void cancel_function(intptr_t *extra, int *complete, int *ierror);
+struct generalised {
+    query_function *query;
+    release_function *release;
+    cancel_function *cancel;
+    intptr_t extra;
+};
+
+static int generalised_query(void *extra, MPI_Status *status)
+{
+    struct generalised *request = extra;
+    int error = MPI_SUCCESS;
+    request->query(&request->extra, (int *)status, &error);
+    return error;
+}
+
+static int generalised_free(void *extra)
+{
+    struct generalised *request = extra;
+    int error = MPI_SUCCESS;
+    request->release(&request->extra, &error);
+    free(request);
+    return error;
+}
+
+static int generalised_cancel(void *extra, int complete)
+{
+    struct generalised *request = extra;
+    int error = MPI_SUCCESS, is_complete = complete != 0;
+    request->cancel(&request->extra, &is_complete, &error);
+    return error;
+}
+
+BY_HAND(grequest_start, (query_function * query, release_function *release, cancel_function *cancel,
+                         const intptr_t *extra, int *request, int *ierror))
+{
+    ENTER();
+    MPI_Request own = MPI_REQUEST_NULL;
+    struct generalised *started = fortran_room(1, sizeof *started);
+    *started = (struct generalised){query, release, cancel, *extra};
+    *ierror =
+        MPI_Grequest_start(generalised_query, generalised_free, generalised_cancel, started, &own);
+    *request = Request_out(own);
+    LEAVE();
+}
+
+/* It has no error. */
+BY_HAND(pcontrol, (const int *level))
+{
+    SITE(site_enter, __builtin_return_address(0));
+    MPI_Pcontrol(*level);
+    SITE(site_leave, );
 }
 
 /* ---- Attributes: an integer of an address's size; those of the old functions, of a plain integer's ---- */
@@ -281,6 +356,8 @@ BY_HAND(keyval_create, (old_copy_function * copy, old_delete_function *remove, i
     }
 PREDEFINED(, int)
 PREDEFINED(comm_, intptr_t)
+PREDEFINED(type_, intptr_t)
+PREDEFINED(win_, intptr_t)
 
 /* What MPI itself sets is behind a pointer in C. */
 static intptr_t attribute_value(int key, void *value)
@@ -321,6 +398,75 @@ BY_HAND(attr_put, (const int *comm, const int *key, const int *value, int *ierro
     *ierror = MPI_Comm_set_attr(Comm_in(*comm), *key, (void *)(intptr_t)*value);
     LEAVE();
 }
+
+/* Those of types and windows. */
+#define ATTRIBUTE_KEYVAL(name, kind, Object)                                                       \
+    static int kind##_copy(MPI_##Object from, int key, void *extra, void *in, void *out,           \
+                           int *flag)                                                              \
+    {                                                                                              \
+        struct attribute *attribute = extra;                                                       \
+        int number = kind##_out(from), error = MPI_SUCCESS, is_copied = 0;                         \
+        intptr_t value = (intptr_t)in, copy = 0;                                                   \
+        ((copy_function *)attribute->copy)(&number, &key, &attribute->extra, &value, &copy,        \
+                                           &is_copied, &error);                                    \
+        *(intptr_t *)out = copy;                                                                   \
+        *flag = is_copied != 0;                                                                    \
+        return error;                                                                              \
+    }                                                                                              \
+    static int kind##_delete(MPI_##Object from, int key, void *value, void *extra)                 \
+    {                                                                                              \
+        struct attribute *attribute = extra;                                                       \
+        int number = kind##_out(from), error = MPI_SUCCESS;                                        \
+        intptr_t wide = (intptr_t)value;                                                           \
+        ((delete_function *)attribute->remove)(&number, &key, &wide, &attribute->extra, &error);   \
+        return error;                                                                              \
+    }                                                                                              \
+    BY_HAND(name, (copy_function * copy, delete_function * remove, int *key,                       \
+                   const intptr_t *extra, int *ierror))                                            \
+    {                                                                                              \
+        ENTER();                                                                                   \
+        struct attribute *attribute = fortran_room(1, sizeof *attribute);                          \
+        *attribute = (struct attribute){(void (*)(void))copy, (void (*)(void))remove, *extra, 0};  \
+        *ierror = MPI_##kind##_create_keyval(kind##_copy, kind##_delete, key, attribute);          \
+        LEAVE();                                                                                   \
+    }
+#define ATTRIBUTE_GET(name, kind)                                                                  \
+    BY_HAND(name, (const int *object, const int *key, intptr_t *value, int *flag, int *ierror))    \
+    {                                                                                              \
+        ENTER();                                                                                   \
+        void *own = NULL;                                                                          \
+        *ierror = MPI_##kind##_get_attr(kind##_in(*object), *key, &own, flag);                     \
+        if (*ierror == MPI_SUCCESS && *flag)                                                       \
+            *value = kind##_value(*key, own);                                                      \
+        LEAVE();                                                                                   \
+    }
+#define ATTRIBUTE_SET(name, kind)                                                                  \
+    BY_HAND(name, (const int *object, const int *key, const intptr_t *value, int *ierror))         \
+    {                                                                                              \
+        ENTER();                                                                                   \
+        *ierror = MPI_##kind##_set_attr(kind##_in(*object), *key, (void *)*value);                 \
+        LEAVE();                                                                                   \
+    }
+
+static intptr_t Type_value(int key, void *value)
+{
+    (void)key;
+    return (intptr_t)value;
+}
+
+static intptr_t Win_value(int key, void *value)
+{
+    return key == MPI_WIN_SIZE ? *(MPI_Aint *)value
+           : key == MPI_WIN_DISP_UNIT || key == MPI_WIN_CREATE_FLAVOR || key == MPI_WIN_MODEL
+               ? *(int *)value
+               : (intptr_t)value;
+}
+ATTRIBUTE_KEYVAL(type_create_keyval, Type, Datatype)
+ATTRIBUTE_KEYVAL(win_create_keyval, Win, Win)
+ATTRIBUTE_GET(type_get_attr, Type)
+ATTRIBUTE_GET(win_get_attr, Win)
+ATTRIBUTE_SET(type_set_attr, Type)
+ATTRIBUTE_SET(win_set_attr, Win)
 
 /* ---- Lengths of strings, and a buffer that the program gave ---- */
 
