@@ -238,6 +238,7 @@ bench: all $(benches:%=$(BUILD)/bench/bench_%)
 	@sh bench/bench_compute.sh $(BUILD)
 	@sh bench/bench_windows.sh $(BUILD)
 	@perl bench/bench_loops.pl $(BUILD)
+	@sh bench/bench_start.sh $(BUILD)
 	@$(BUILD)/bench/bench_record
 	@$(BUILD)/bench/bench_tape
 	@$(BUILD)/bench/bench_gradcheck
