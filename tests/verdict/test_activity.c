@@ -27,7 +27,7 @@ static uint32_t add_node(struct program_built *b, uint32_t rank, enum op_kind ki
     struct trace_node node = {.rank = rank,
                               .id = ++b->ids[rank],
                               .pass = pass,
-                              .kind = kind,
+                              .kind = (uint8_t)kind,
                               .state = STATE_COMPLETE,
                               .forward = forward,
                               .site = trace_add_site(b->p.trace, "p.c", line, "main"),
