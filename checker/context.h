@@ -31,7 +31,7 @@ struct check_context {
     uint32_t *blocked;   /* per rank: the op it stood in at the end, TRACE_NO */
     uint32_t *refused;   /* ops, ascending: see check_is_refused */
     size_t refused_count;
-    uint32_t *odd; /* ops, ascending: see check_odd in context.c */
+    uint32_t *odd; /* ops, ascending: see is_odd in context.c */
     size_t odd_count, odd_room;
     uint32_t *finalize;        /* per rank: its last call of Finalize, TRACE_NO */
     bool has_passes;           /* an op of a backward pass */

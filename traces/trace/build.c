@@ -47,7 +47,9 @@ uint32_t trace_add_op(struct trace *trace, const struct trace_plain_op *op)
 {
     assert(op->rank < trace->ranks);
     struct trace_op row;
-    if (!trace_form_op(trace->store, op, &row))
+    if (trace->op_count == TRACE_OPS_MAX)
+        trace->store->failed = true;
+    if (trace->op_count == TRACE_OPS_MAX || !trace_form_op(trace->store, op, &row))
         return TRACE_NO;
     if (trace->op_count && trace->ops[trace->op_count - 1].rank > row.rank)
         trace->store->disordered = true;
