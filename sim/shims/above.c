@@ -128,14 +128,6 @@ OURS(int, Remove_error_string, (int))
     int result = call;                                                                             \
     LEAVE();                                                                                       \
     return out_error(result)
-#define MADE(kind, theirs, call)                                                                   \
-    ENTER();                                                                                       \
-    MPI_##kind own = NULL;                                                                         \
-    int result = call;                                                                             \
-    if (own)                                                                                       \
-        *(theirs) = out_##kind(own);                                                               \
-    LEAVE();                                                                                       \
-    return out_error(result)
 
 EXTENSION(Comm_revoke, (F_Comm comm))
 {

@@ -173,16 +173,6 @@ OURS(int, Op_create_c, (MPI_User_function_c *, int, MPI_Op *))
 OURS(int, Comm_create_errhandler, (MPI_Comm_errhandler_function *, MPI_Errhandler *))
 OURS(int, Win_create_errhandler, (MPI_Win_errhandler_function *, MPI_Errhandler *))
 
-/* Calls `call` with `own`, ours of the handle that *theirs becomes. */
-#define MADE(kind, theirs, call)                                                                   \
-    ENTER();                                                                                       \
-    MPI_##kind own = NULL;                                                                         \
-    int result = call;                                                                             \
-    if (own)                                                                                       \
-        *(theirs) = out_##kind(own);                                                               \
-    LEAVE();                                                                                       \
-    return out_error(result)
-
 BY_HAND(Op_create, (F_User_function * function, int commute, F_Op *op))
 {
     MPI_User_function *ours =

@@ -49,6 +49,16 @@ const void *outer_site(const void *site, void *const *frame) __asm__("simrun.sim
 #endif
 #define LEAVE() site_leave()
 
+/* Calls `call` with `own`, ours of the handle that *theirs becomes. */
+#define MADE(kind, theirs, call)                                                                   \
+    ENTER();                                                                                       \
+    MPI_##kind own = NULL;                                                                         \
+    int result = call;                                                                             \
+    if (own)                                                                                       \
+        *(theirs) = out_##kind(own);                                                               \
+    LEAVE();                                                                                       \
+    return out_error(result)
+
 /* Ours for an array of theirs: `own` is NULL if theirs is. KEEP: for as long as the program runs, since a nonblocking operation reads it
  * until it is complete. */
 enum { ROOM_ENTRIES = 32 };

@@ -137,6 +137,27 @@ program unserved
   call MPI_Finalize(ierr)
 end program
 END
+built_for() { # the MPI whose compilers are meant, and its name
+    "mpifort.$1" -g -w -std=legacy -o theirs old.f >said 2>&1
+    for ranks in 4 64; do
+        run -n $ranks ./theirs && says '^PASS' && says "^sum $((ranks * (ranks + 1))) of $ranks\$"
+        ok $? "Fortran 77 built for $2 on $ranks ranks"
+    done
+    "mpicc.$1" -g -c mixed.c >said 2>&1 && "mpifort.$1" -g -c part.f90 >said 2>&1 && "mpifort.$1" -o theirs mixed.o part.o >said 2>&1
+    run -n 4 ./theirs && says '^PASS' && says '^sum 20 of 4$'
+    ok $? "halves in C and Fortran built for $2: handles are each other's"
+    "mpifort.$1" -g -o theirs later.f90 >said 2>&1
+    run -n 3 ./theirs && says '^PASS' && says 'idup  *3 T'
+    ok $? "communicators of $2 that are there when a request completes"
+    "mpifort.$1" -g -w -o general general.f90 >said 2>&1 && "mpifort.$1" -g -w -o attributes attributes.f90 >said 2>&1
+    functions_of '' " that was built for $2"
+    "mpifort.$1" -g -o theirs wrong.f90 >said 2>&1
+    lines_of theirs " that was built for $2"
+    "mpifort.$1" -g -o theirs unserved.f90 >said 2>&1
+    run -n 2 ./theirs
+    [ $? -eq 3 ] && says '^U001.*MPI_File_open' && says 'unserved.f90:5'
+    ok $? "what is not provided is said to be, at its line"
+}
 if command -v mpifort.openmpi >/dev/null && command -v mpiexec.openmpi >/dev/null && mpifort.openmpi -g -w -o theirs modern.f90 >said 2>&1; then
     for program in modern modern08; do
         mpifort.openmpi -g -w -o theirs $program.f90 >said 2>&1 &&
@@ -149,25 +170,7 @@ if command -v mpifort.openmpi >/dev/null && command -v mpiexec.openmpi >/dev/nul
             ok $? "simrun says the same of $program as Open MPI's compiler built it $executor"
         done
     done
-    mpifort.openmpi -g -w -std=legacy -o theirs old.f >said 2>&1
-    for ranks in 4 64; do
-        run -n $ranks ./theirs && says '^PASS' && says "^sum $((ranks * (ranks + 1))) of $ranks\$"
-        ok $? "Fortran 77 built for Open MPI on $ranks ranks"
-    done
-    mpicc.openmpi -g -c mixed.c >said 2>&1 && mpifort.openmpi -g -c part.f90 >said 2>&1 && mpifort.openmpi -o theirs mixed.o part.o >said 2>&1
-    run -n 4 ./theirs && says '^PASS' && says '^sum 20 of 4$'
-    ok $? "halves in C and Fortran built for Open MPI: handles are each other's"
-    mpifort.openmpi -g -o theirs later.f90 >said 2>&1
-    run -n 3 ./theirs && says '^PASS' && says 'idup  *3 T'
-    ok $? "communicators of Open MPI that are there when a request completes"
-    mpifort.openmpi -g -w -o general general.f90 >said 2>&1 && mpifort.openmpi -g -w -o attributes attributes.f90 >said 2>&1
-    functions_of '' " that was built for Open MPI"
-    mpifort.openmpi -g -o theirs wrong.f90 >said 2>&1
-    lines_of theirs " that was built for Open MPI"
-    mpifort.openmpi -g -o theirs unserved.f90 >said 2>&1
-    run -n 2 ./theirs
-    [ $? -eq 3 ] && says '^U001.*MPI_File_open' && says 'unserved.f90:5'
-    ok $? "what is not provided is said to be, at its line"
+    built_for openmpi "Open MPI"
 else
     for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17; do
         count=$((count + 1))
@@ -188,25 +191,7 @@ if command -v mpifort.mpich >/dev/null && command -v mpiexec.mpich >/dev/null &&
             ok $? "simrun and MPICH say the same of $program as MPICH's compiler built it $executor"
         done
     done
-    mpifort.mpich -g -w -std=legacy -o theirs old.f >said 2>&1
-    for ranks in 4 64; do
-        run -n $ranks ./theirs && says '^PASS' && says "^sum $((ranks * (ranks + 1))) of $ranks\$"
-        ok $? "Fortran 77 built for MPICH on $ranks ranks"
-    done
-    mpicc.mpich -g -c mixed.c >said 2>&1 && mpifort.mpich -g -c part.f90 >said 2>&1 && mpifort.mpich -o theirs mixed.o part.o >said 2>&1
-    run -n 4 ./theirs && says '^PASS' && says '^sum 20 of 4$'
-    ok $? "halves in C and Fortran built for MPICH: handles are each other's"
-    mpifort.mpich -g -o theirs later.f90 >said 2>&1
-    run -n 3 ./theirs && says '^PASS' && says 'idup  *3 T'
-    ok $? "communicators of MPICH that are there when a request completes"
-    mpifort.mpich -g -w -o general general.f90 >said 2>&1 && mpifort.mpich -g -w -o attributes attributes.f90 >said 2>&1
-    functions_of '' " that was built for MPICH"
-    mpifort.mpich -g -o theirs wrong.f90 >said 2>&1
-    lines_of theirs " that was built for MPICH"
-    mpifort.mpich -g -o theirs unserved.f90 >said 2>&1
-    run -n 2 ./theirs
-    [ $? -eq 3 ] && says '^U001.*MPI_File_open' && says 'unserved.f90:5'
-    ok $? "what is not provided is said to be, at its line"
+    built_for mpich "MPICH"
 else
     for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
         count=$((count + 1))
