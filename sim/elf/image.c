@@ -159,15 +159,21 @@ static uint64_t table_find(const struct image_table *symbols, const char *string
     return 0;
 }
 
+uint32_t image_hash(const char *name)
+{
+    uint32_t hash = 5381;
+    while (*name)
+        hash = hash * 33 + (unsigned char)*name++;
+    return hash;
+}
+
 /* By the hashes of what the file defines, if they are there: no other name is read then. */
 static uint64_t dynamic_find(const struct image *image, const char *name)
 {
     const uint32_t *hashes = image->hashes.start;
-    uint32_t hash = 5381;
+    uint32_t hash = image_hash(name);
     if (!image->hashes.count)
         return table_find(&image->symbols, image->strings.start, image->strings.count, name);
-    for (const char *at = name; *at; at++)
-        hash = hash * 33 + (unsigned char)*at;
     for (size_t i = 0; i < image->hashes.count; i++) {
         const Elf64_Sym *symbol = image_symbol(image, image->hashes_first + i);
         if ((hashes[i] | 1) == (hash | 1) && symbol->st_shndx != SHN_UNDEF && symbol->st_value &&

@@ -117,4 +117,7 @@ uint64_t image_page(void);
 uint64_t image_round_down(uint64_t value, uint64_t unit);
 uint64_t image_round_up(uint64_t value, uint64_t unit);
 
+/* The hash of a name in GNU's tables. */
+uint32_t image_hash(const char *name);
+
 #endif

@@ -8,10 +8,7 @@
 
 static uint32_t hash_of(const char *name)
 {
-    uint32_t hash = 5381;
-    for (; *name; name++)
-        hash = hash * 33 + (unsigned char)*name;
-    return hash | 1;
+    return image_hash(name) | 1;
 }
 
 /* Of a symbol that the image defines: the file says it, if it has GNU's table. */

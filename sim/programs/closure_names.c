@@ -5,17 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t hash_of(const char *name)
-{
-    uint32_t hash = 5381;
-    while (*name)
-        hash = hash * 33 + (unsigned char)*name++;
-    return hash;
-}
-
 bool closure_name_find(const struct closure *closure, const char *name, int *module)
 {
-    uint32_t hash = hash_of(name);
+    uint32_t hash = image_hash(name);
     for (int i = 0; i < closure->name_count; i++)
         if (closure->names[i].hash == hash && !strcmp(closure->names[i].text, name)) {
             *module = closure->names[i].module;
@@ -31,7 +23,8 @@ void closure_name_add(struct closure *closure, const char *name, int module)
     char *text = longer ? strdup(name) : NULL;
     closure->names = longer ? longer : closure->names;
     if (text) /* else it is looked for again */
-        closure->names[closure->name_count++] = (struct closure_name){text, hash_of(name), module};
+        closure->names[closure->name_count++] =
+            (struct closure_name){text, image_hash(name), module};
 }
 
 void closure_names_drop(struct closure *closure, int first)
