@@ -134,9 +134,10 @@ static void the_buffer_holds_what_the_model_says(int rank, int size)
     (void)size;
     for (int i = 0; i < 400; i++) {
         uint32_t what = dice_below(&dice, 20);
-        if (what < 8)
-            bsend(&model, (int)dice_below(&dice, 3), (int)dice_below(&dice, 3) * 40, i);
-        else if (what < 11) { /* as much as there is room for, or one byte more */
+        if (what < 8) {
+            int form = (int)dice_below(&dice, 3);
+            bsend(&model, form, (int)dice_below(&dice, 3) * 40, i);
+        } else if (what < 11) { /* as much as there is room for, or one byte more */
             size_t taken = model.bytes + ((size_t)model.within + 1) * MPI_BSEND_OVERHEAD;
             if (model.attached && taken <= model.size)
                 bsend(&model, 0, (int)(model.size - taken) + (what == 10), i);

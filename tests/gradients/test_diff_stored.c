@@ -70,7 +70,8 @@ static double value_at(const struct numbers *all, size_t i, uint64_t *dice)
                                 nextafter(middle, INFINITY), middle * (1 - 1e-9)};
         return sign * cases[i % 5];
     }
-    return sign * ldexp((double)dice_below(dice, 1000000) / 1e6, (int)dice_below(dice, 300) - 150);
+    double fraction = (double)dice_below(dice, 1000000) / 1e6;
+    return sign * ldexp(fraction, (int)dice_below(dice, 300) - 150);
 }
 
 static void stored_values(int rank, int ranks)

@@ -4,7 +4,7 @@
 #include "tests/checker/check_program.h"
 #include "tests/dice.h"
 
-enum { RANKS = 3, OPS = 9, SYNCS = 40, PROGRAMS = 60 };
+enum { RANKS = 3, OPS = 9, SYNCS = 60, PROGRAMS = 200 };
 
 static const enum op_kind kinds[] = {OP_WIN_START, OP_WIN_WAIT, OP_WIN_POST, OP_WIN_COMPLETE,
                                      OP_WIN_LOCK};
@@ -74,8 +74,9 @@ int main(void)
         struct told told = {.count = 0};
         struct check_syncs syncs;
         for (uint32_t i = 0, ops = dice_below(&state, OPS * RANKS) + 1; i < ops; i++) {
-            struct trace_plain_op op = program_op(&program, dice_below(&state, RANKS),
-                                                  kinds[dice_below(&state, 5)], (int)i + 1);
+            uint32_t rank = dice_below(&state, RANKS);
+            struct trace_plain_op op =
+                program_op(&program, rank, kinds[dice_below(&state, 5)], (int)i + 1);
             trace_add_op(program.trace, &op);
         }
         program_finish(&program);

@@ -205,7 +205,7 @@ static inline void synchronise(struct writer *writer)
     uint32_t from = any_rank(writer), to = any_rank(writer);
     switch (roll(writer, 4)) {
     case 0:
-        all_say(writer, kinds[roll(writer, sizeof kinds)], any_rank(writer));
+        all_say(writer, kinds[roll(writer, sizeof kinds)], to);
         break;
     case 1:
         break;
