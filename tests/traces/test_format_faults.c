@@ -1,77 +1,20 @@
 /* Every reader and writer of files when memory runs out: of each seed of the fuzzer every allocation fails once, until the reader passes untouched.
  * It says so and keeps nothing, or its trace, or text, is the usual one. */
+#include "tests/traces/failing_memory.h"
 #include "tests/traces/format_samples.h"
 
-#include <errno.h>
 #include <glob.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-
-#ifdef SANITIZED
+#if !FAILING_MEMORY
 
 int main(void)
 {
-    tap_plan(1);
-    tap_skip(1, "a sanitizer has its own allocator");
-    return tap_done();
+    return failing_memory_skip();
 }
 
 #else
 
-/* glibc's own functions under the names that stay when ours take their place. */
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t count, size_t size);
-void *__libc_realloc(void *old, size_t size);
-void __libc_free(void *old);
-
 enum { TEXT_MAX = 1 << 16 };
-
-static long countdown; /* to the allocation that fails, 0: none will */
-static long failed, held;
-
-static bool fails(void)
-{
-    if (countdown == 0 || --countdown > 0)
-        return false;
-    failed++;
-    errno = ENOMEM;
-    return true;
-}
-
-static void *hold(void *block)
-{
-    held += block != NULL;
-    return block;
-}
-
-void *malloc(size_t size)
-{
-    return fails() ? NULL : hold(__libc_malloc(size));
-}
-
-void *calloc(size_t count, size_t size)
-{
-    return fails() ? NULL : hold(__libc_calloc(count, size));
-}
-
-void *realloc(void *old, size_t size)
-{
-    if (fails())
-        return NULL;
-    return old ? __libc_realloc(old, size) : hold(__libc_realloc(old, size));
-}
-
-void free(void *old)
-{
-    held -= old != NULL;
-    __libc_free(old);
-}
 
 struct tally {
     long rounds, writes, half, blamed, kept;

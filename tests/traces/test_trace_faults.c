@@ -1,62 +1,19 @@
 /* Building a trace when memory runs out: every allocation fails once, until the body passes
  * untouched. */
-#include "tests/tap.h"
+#include "tests/traces/failing_memory.h"
 
 #include "traces/trace/trace.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-
-#ifdef SANITIZED
+#if !FAILING_MEMORY
 
 int main(void)
 {
-    tap_plan(1);
-    tap_skip(1, "a sanitizer has its own allocator");
-    return tap_done();
+    return failing_memory_skip();
 }
 
 #else
-
-/* glibc's own functions under the names that stay when ours take their place. */
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t count, size_t size);
-void *__libc_realloc(void *old, size_t size);
-
-static long countdown; /* to the allocation that fails, 0: none will */
-static long failed;
-
-static bool fails(void)
-{
-    if (countdown == 0 || --countdown > 0)
-        return false;
-    failed++;
-    errno = ENOMEM;
-    return true;
-}
-
-void *malloc(size_t size)
-{
-    return fails() ? NULL : __libc_malloc(size);
-}
-
-void *calloc(size_t count, size_t size)
-{
-    return fails() ? NULL : __libc_calloc(count, size);
-}
-
-void *realloc(void *old, size_t size)
-{
-    return fails() ? NULL : __libc_realloc(old, size);
-}
 
 /* Operations in an order that has to be grouped, with everything a trace can hold; true when the
  * whole was built. */

@@ -95,9 +95,12 @@ union page_rows {
 static void make_rows(const struct trace *trace, const struct page_table *table, size_t first,
                       size_t count, union page_rows *rows)
 {
-    for (size_t i = 0; table == &page_ops && i < count; i++)
-        trace_whole_op(trace, (uint32_t)(first + i), &rows->ops[i]);
-    for (size_t i = 0; table == &page_waits && i < count; i++) {
+    if (table == &page_ops) {
+        for (size_t i = 0; i < count; i++)
+            trace_whole_op(trace, (uint32_t)(first + i), &rows->ops[i]);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
         const struct trace_wait *wait = &trace->waits[first + i];
         rows->waits[i] = (struct wait_row){wait->wait, wait->start, wait->completed};
     }
