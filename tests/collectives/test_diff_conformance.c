@@ -13,7 +13,7 @@
 #include <omp.h>
 
 /* Ten times as dear under a sanitizer, and every case is compared without. */
-enum { THIN = SANITIZED_ADDRESS ? 4 : 1 };
+enum { THIN = SANITIZED_ADDRESS ? 12 : 1 };
 
 static const int sizes[] = {1, 2, 3, 4, 5, 7, 8, 16};
 enum { SIZES = sizeof sizes / sizeof *sizes };
