@@ -70,13 +70,18 @@ void balances_add(struct balances *balances, const struct balance *channel)
     balances->used++;
 }
 
-bool balances_take(struct balances *balances, const struct balance *channel, bool sends)
+bool balances_next(const struct balances *balances, const struct balance *channel, bool sends)
 {
     if (!balances->room)
         return false;
-    struct balance *place = place_of(balances->slots, balances->room, channel);
-    if (!place->used || (sends ? place->sends >= 0 : place->sends <= 0))
-        return false;
-    place->sends += sends ? 1 : -1;
-    return true;
+    const struct balance *place = place_of(balances->slots, balances->room, channel);
+    return place->used && (sends ? place->sends < 0 : place->sends > 0);
+}
+
+bool balances_take(struct balances *balances, const struct balance *channel, bool sends)
+{
+    bool lost = balances_next(balances, channel, sends);
+    if (lost)
+        place_of(balances->slots, balances->room, channel)->sends += sends ? 1 : -1;
+    return lost;
 }

@@ -31,7 +31,9 @@ struct balances {
 void balances_release(struct balances *balances);
 /* Adds channel->sends to what is known of the channel. */
 void balances_add(struct balances *balances, const struct balance *channel);
-/* Whether the next send (receive) on the channel has lost its partner; it is counted. */
+/* Whether the next send (receive) on the channel has lost its partner. */
+bool balances_next(const struct balances *balances, const struct balance *channel, bool sends);
+/* The same, and it is counted. */
 bool balances_take(struct balances *balances, const struct balance *channel, bool sends);
 
 #endif

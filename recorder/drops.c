@@ -124,35 +124,6 @@ static void account(struct drops *drops, uint32_t rank, const struct record_op *
     }
 }
 
-static void account_repeat(struct drops *drops, const struct drops_place *place,
-                           const struct record_repeat *repeat)
-{
-    const char *end = (const char *)repeat, *begin = end - repeat->bytes;
-    if (begin < place->chunk->records || begin > end || !repeat->times)
-        return;
-    const struct record_head *head;
-    for (const char *at = begin; at < end; at += head->size) {
-        const struct record_op *op = (const void *)at;
-        uint64_t each = 0;
-        head = (const void *)at;
-        if (head->size < sizeof *head)
-            return;
-        if (head->type != RECORD_OP)
-            continue;
-        const struct record_head *other;
-        for (const char *one = begin; one < end; one += other->size) {
-            other = (const void *)one;
-            if (other->size < sizeof *other)
-                return;
-            each += other->type == RECORD_OP && op_kind_class(other->small) == CLASS_COLLECTIVE &&
-                    ((const struct record_op *)(const void *)one)->comm == op->comm;
-        }
-        account(drops, place->rank, op, repeat->times, each);
-    }
-}
-
-/* ---- one chunk ---- */
-
 /* Nothing but its partners can ask for it any more. */
 static bool is_plain(const struct drops_rank *of, const struct record_op *op)
 {
@@ -170,6 +141,36 @@ static bool is_plain(const struct drops_rank *of, const struct record_op *op)
     return (class == CLASS_SEND || class == CLASS_RECEIVE) &&
            (op->peer == RECORD_NONE || (comm_of(of, op->comm) && drops_channel(0, op, &channel)));
 }
+
+/* Of its iterations what would be marked if they were kept: the template is, and they are made of it. */
+static void account_repeat(struct drops *drops, const struct drops_place *place,
+                           const struct record_repeat *repeat)
+{
+    const char *end = (const char *)repeat, *begin = end - repeat->bytes;
+    if (begin < place->chunk->records || begin > end || !repeat->times)
+        return;
+    const struct record_head *head;
+    for (const char *at = begin; at < end; at += head->size) {
+        const struct record_op *op = (const void *)at;
+        uint64_t each = 0;
+        head = (const void *)at;
+        if (head->size < sizeof *head)
+            return;
+        if (head->type != RECORD_OP || !is_plain(&drops->of[place->rank], op))
+            continue;
+        const struct record_head *other;
+        for (const char *one = begin; one < end; one += other->size) {
+            other = (const void *)one;
+            if (other->size < sizeof *other)
+                return;
+            each += other->type == RECORD_OP && op_kind_class(other->small) == CLASS_COLLECTIVE &&
+                    ((const struct record_op *)(const void *)one)->comm == op->comm;
+        }
+        account(drops, place->rank, op, repeat->times, each);
+    }
+}
+
+/* ---- one chunk ---- */
 
 static const struct record_head *next_record(const struct drops_place *place,
                                              const struct record_head *record)

@@ -1,6 +1,7 @@
 /* What is kept of a recording whose oldest records were dropped begins at one place in each channel
  * and communicator: an operation that lost its partners there stays as a row, a message to or from
- * nobody, a collective among the rank alone, and is counted as not judged. See drops.h. */
+ * nobody, a collective among the rank alone, a probe for nobody's message, and is counted as not
+ * judged. See drops.h. */
 #include "recorder/loading/loader.h"
 #include "traces/trace/kinds.h"
 #include "traces/trace/trace.h"
@@ -117,6 +118,16 @@ bool loader_lost_copy(const struct loader *loader, struct balances *lost)
     return lost->slots != NULL;
 }
 
+/* A probe saw the message that the next receive there takes. */
+static bool saw_lost(const struct balances *lost, uint32_t rank, const struct record_op *probe,
+                     struct balance *channel)
+{
+    struct record_op receive = *probe;
+    receive.head.small = OP_RECV;
+    return probe->peer_matched >= 0 && drops_channel(rank, &receive, channel) &&
+           balances_next(lost, channel, false);
+}
+
 bool loader_is_cut(const struct loader *loader, struct balances *lost, uint32_t rank,
                    const struct record_op *op)
 {
@@ -131,6 +142,8 @@ bool loader_is_cut(const struct loader *loader, struct balances *lost, uint32_t 
         channel.destination = channel.tag = BALANCE_COLLECTIVE;
         return balances_take(lost, &channel, false);
     }
+    if (class == CLASS_PROBE)
+        return saw_lost(lost, rank, op, &channel);
     return op->state == STATE_COMPLETE && drops_channel(rank, op, &channel) &&
            balances_take(lost, &channel, class == CLASS_SEND);
 }
@@ -165,8 +178,9 @@ void loader_cut(struct loader *loader, struct trace_plain_op *op)
         op->comm = comm_alone(loader);
         op->comm_seq = loader->alone_count++;
         op->peer = op->peer >= 0 ? (int32_t)loader->rank : op->peer;
-    } else if (class == CLASS_SEND || class == CLASS_RECEIVE) {
+    } else if (class == CLASS_SEND || class == CLASS_RECEIVE ||
+               (class == CLASS_PROBE && op->peer_matched >= 0)) {
         op->peer = op->peer_matched = TRACE_NONE;
-        op->count_matched = class == CLASS_RECEIVE ? 0 : op->count_matched;
+        op->count_matched = class == CLASS_SEND ? op->count_matched : 0;
     }
 }

@@ -55,6 +55,7 @@ static int run(uint32_t among, int steps, uint64_t seed)
         } else {
             bool sends = dice_below(&seed, 2);
             bool lost = sends ? model->sends < 0 : model->sends > 0;
+            wrong += balances_next(&balances, &channel, sends) != lost;
             wrong += balances_take(&balances, &channel, sends) != lost;
             model->sends += !lost ? 0 : sends ? 1 : -1;
         }
@@ -76,7 +77,8 @@ int main(void)
 {
     struct balances none = {0};
     struct balance channel = {0};
-    tap_ok(!balances_take(&none, &channel, true) && !balances_take(&none, &channel, false),
+    tap_ok(!balances_take(&none, &channel, true) && !balances_take(&none, &channel, false) &&
+               !balances_next(&none, &channel, false),
            "where nothing is gone nobody has lost a partner");
     tap_is_int(run(1, 200, 1), 0, "one channel");
     tap_is_int(run(40, 2000, 2), 0, "few channels");

@@ -9,6 +9,13 @@
 
 enum { PAGE = 4096 };
 
+/* As it lies there, even where compilers fill what nobody sets. */
+#if __has_attribute(uninitialized)
+#define AS_FOUND __attribute__((uninitialized))
+#else
+#define AS_FOUND
+#endif
+
 struct seen {
     int pages;      /* every rank writes */
     unsigned found; /* bytes that were not 0 before */
@@ -17,7 +24,8 @@ struct seen {
 /* Page by page down the stack: compilers that probe large frames would touch all of one at once. */
 __attribute__((noinline)) static void touch_pages(struct seen *seen, int pages)
 {
-    volatile char room[PAGE], *volatile place = &room[PAGE / 2];
+    AS_FOUND volatile char room[PAGE];
+    volatile char *volatile place = &room[PAGE / 2];
     seen->found += *place != 0;
     *place = 1;
     if (pages > 1)
