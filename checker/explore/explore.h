@@ -22,7 +22,7 @@
 #define CHECKER_EXPLORE_EXPLORE_H
 
 #include "checker/explore/guided_run.h"
-#include "checker/explore/number_set.h"
+#include "checker/number_set.h"
 #include "sim/worlds/world.h"
 #include "traces/trace/trace.h"
 

@@ -188,8 +188,7 @@ static bool pair_matters(const struct sim_event *a, const struct sim_event *b)
 static uint32_t *choices_of_events(const struct sim_choice_log *log)
 {
     uint32_t *choices = check_new(log->event_count, sizeof *choices);
-    for (size_t i = 0; i < log->event_count; i++)
-        choices[i] = UINT32_MAX;
+    memset(choices, 0xff, log->event_count * sizeof *choices);
     for (uint32_t i = 0; i < log->count; i++)
         if (log->choices[i].taker != UINT32_MAX)
             choices[log->choices[i].taker] = i;
@@ -298,14 +297,11 @@ static void find_locks_before(struct analysis *analysis)
 }
 
 /* Whether a move of the past is not kept. */
-static bool lost(const struct analysis *analysis, const uint64_t *past, const uint64_t *kept,
-                 uint32_t move)
+static bool lost(const struct analysis *analysis, const uint64_t *past, const uint64_t *kept)
 {
-    for (uint32_t w = 0; analysis->locks && w <= move / 64; w++) {
-        uint64_t earlier = w < move / 64 ? UINT64_MAX : (UINT64_C(1) << move % 64) - 1;
-        if (past[w] & ~kept[w] & earlier)
+    for (size_t w = 0; analysis->locks && w < analysis->races->words; w++)
+        if (past[w] & ~kept[w])
             return true;
-    }
     return false;
 }
 
@@ -327,7 +323,7 @@ static void add_race(struct analysis *analysis, uint32_t move, struct explore_ch
         uint32_t before = analysis->before[m];
         bool goes = m == move || m == other || has(past, move) ||
                     (other != UINT32_MAX && has(past, other)) ||
-                    (before != UINT32_MAX && !has(row, before)) || lost(analysis, past, row, m);
+                    (before != UINT32_MAX && !has(row, before)) || lost(analysis, past, row);
         if (!goes)
             row[m / 64] |= UINT64_C(1) << m % 64;
     }
@@ -377,7 +373,6 @@ static void race_items(struct analysis *analysis, uint32_t move)
     const struct sim_choice_log *log = analysis->log;
     struct explore_choice choice = analysis->races->moves[move], instead = choice;
     bool all = false, possible = true;
-    instead.number = 0;
     for (size_t i = 0; i < log->event_count; i++) {
         const struct sim_event *item = &log->events[i];
         if (item->kind != SIM_EVENT_ITEM || item->rank != choice.rank ||

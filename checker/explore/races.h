@@ -3,7 +3,7 @@
 #define CHECKER_EXPLORE_RACES_H
 
 #include "checker/explore/choice.h"
-#include "checker/explore/number_set.h"
+#include "checker/number_set.h"
 #include "sim/worlds/world.h"
 
 struct explore_race {

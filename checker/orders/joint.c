@@ -1,6 +1,7 @@
 #include "checker/orders/joint.h"
 
 #include "checker/memory.h"
+#include "checker/number_set.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +24,8 @@ struct search {
     const struct trace *trace;
     enum check_model model;
     bool minimal;
-    uint8_t *must; /* row per op: ops of its rank that come before it in every order */
-    uint64_t *seen;
-    size_t seen_count, seen_room;
+    uint8_t *must;          /* row per op: ops of its rank that come before it in every order */
+    struct number_set seen; /* hashes of states */
     bool bounded;
     struct joint_hang *hang;
 };
@@ -126,33 +126,7 @@ static uint64_t state_hash(const struct search *search, const struct state *stat
                 earlier += mix(1, other);
         hash = mix(hash, earlier);
     }
-    return hash | 1;
-}
-
-static bool is_new(struct search *search, uint64_t hash)
-{
-    if (2 * (search->seen_count + 1) > search->seen_room) {
-        size_t room = search->seen_room ? search->seen_room * 2 : 1024;
-        uint64_t *bigger = check_new(room, sizeof *bigger);
-        for (size_t i = 0; i < search->seen_room; i++) {
-            size_t at = search->seen[i] >> 1 & (room - 1);
-            while (search->seen[i] && bigger[at])
-                at = (at + 1) & (room - 1);
-            if (search->seen[i])
-                bigger[at] = search->seen[i];
-        }
-        free(search->seen);
-        search->seen = bigger;
-        search->seen_room = room;
-    }
-    size_t at = hash >> 1 & (search->seen_room - 1);
-    while (search->seen[at] && search->seen[at] != hash)
-        at = (at + 1) & (search->seen_room - 1);
-    if (search->seen[at])
-        return false;
-    search->seen[at] = hash;
-    search->seen_count++;
-    return true;
+    return hash;
 }
 
 /* ---- what is complete ---- */
@@ -440,10 +414,10 @@ static void visit(struct search *search, const struct state *begun)
     state_init(&state, trace);
     state_copy(&state, begun, trace);
     settle(search, &state);
-    if (search->seen_count >= JOINT_STATES_MAX) {
+    if (search->seen.count >= JOINT_STATES_MAX) {
         search->bounded = true;
-    } else if (is_new(search, state_hash(search, &state)) && !branch_rank(search, &state) &&
-               !branch_match(search, &state)) {
+    } else if (number_set_add(&search->seen, state_hash(search, &state)) &&
+               !branch_rank(search, &state) && !branch_match(search, &state)) {
         bool stands = false;
         for (uint32_t rank = 0; rank < trace->ranks; rank++)
             stands = stands || state.at[rank] != TRACE_NO;
@@ -503,7 +477,7 @@ enum joint_answer check_joint_search(const struct check_plan *plan,
     visit(&search, &first);
     state_release(&first);
     free(search.must);
-    free(search.seen);
+    number_set_release(&search.seen);
     return hang->stands ? JOINT_HANGS : search.bounded ? JOINT_BOUNDED : JOINT_SAFE;
 }
 

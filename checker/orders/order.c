@@ -135,7 +135,7 @@ static const char *effect_of(enum outcome outcome, bool silent)
 {
     if (outcome == OUTCOME_HANGS)
         return "Turned round, one waits for ever.\n";
-    if (outcome == OUTCOME_CROSSES_AND_HANGS && !silent)
+    if (outcome == OUTCOME_CROSSES_AND_HANGS)
         return "Turned round, they meet other partners: a mismatch, or one waits for ever.\n";
     return silent ? "Kinds, counts and types agree, so nothing fails: the values are swapped.\n"
                   : "They do not fit each other: a mismatch, or a hang.\n";

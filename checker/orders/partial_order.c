@@ -57,10 +57,6 @@ static size_t first_edge(const struct pass_graph *graph, uint32_t node)
 /* The local number an edge leads to, TRACE_NO where it leaves the pass. */
 static uint32_t local_of(const struct pass_graph *graph, uint32_t node)
 {
-    const struct trace *trace = graph->trace;
-    uint32_t rank = trace->nodes[graph->nodes[0]].rank;
-    if (node < graph->base || node >= trace->node_begin[rank + 1])
-        return TRACE_NO;
     return graph->local[node - graph->base];
 }
 

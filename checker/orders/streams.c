@@ -134,16 +134,16 @@ static void find_pairs(struct check_streams *streams, const struct check_partial
 {
     const struct trace *trace = reach->context->trace;
     size_t distance = reach_of_doubt(entries, count, trace->op_count), left = 0;
-    for (size_t first = 0, i = 0; i < count; i++) {
-        if (i == 0 || !same_stream(&entries[i - 1], &entries[i]))
+    for (size_t first = 0, i = 1; i < count; i++) {
+        if (!same_stream(&entries[i - 1], &entries[i]))
             first = i;
         bool doubtful = entries[i].kind && entries[i].tag == TRACE_ANY;
-        size_t from = doubtful ? first : i ? i - 1 : 0;
+        size_t from = doubtful || first == i ? first : i - 1;
         if (doubtful && i - first > distance) {
             left += i - first - distance;
             from = i - distance;
         }
-        for (size_t j = i; j-- > from && j >= first && j < i;)
+        for (size_t j = i; j-- > from;)
             add_pair(streams, reach, &entries[j], &entries[i], doubtful);
     }
     trace_gap(trace, "order", left,

@@ -49,10 +49,11 @@ void inbox_init(struct inbox *inbox, const struct trace *trace, const uint32_t *
                                                                  at->form->comm, at->rank, op};
     }
     qsort(inbox->letters, count, sizeof *inbox->letters, compare_letters);
-    for (size_t i = 0; i < count; i++) {
-        if (i == 0 || compare_stacks(&inbox->letters[i - 1], &inbox->letters[i]) != 0)
-            inbox->stacks[inbox->stack_count++] = (struct inbox_stack){i, i};
-        inbox->stacks[inbox->stack_count - 1].end = i + 1;
+    for (size_t i = 0, end; i < count; i = end) {
+        end = i + 1;
+        while (end < count && compare_stacks(&inbox->letters[i], &inbox->letters[end]) == 0)
+            end++;
+        inbox->stacks[inbox->stack_count++] = (struct inbox_stack){i, end};
     }
 }
 

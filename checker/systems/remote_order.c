@@ -8,6 +8,7 @@
 #include "checker/memory.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static int by_channel(const struct remote_event *a, const struct remote_event *b)
 {
@@ -57,8 +58,7 @@ struct past {
 
 static void past_of_root(struct past *past)
 {
-    for (uint32_t rank = 0; rank < past->remote->trace->ranks; rank++)
-        past->reached[rank] = past->remote->begin[rank];
+    memcpy(past->reached, past->remote->begin, past->remote->trace->ranks * sizeof *past->reached);
 }
 
 /* Takes in the event, earlier events of its rank, and what sent the messages that came in there. */

@@ -54,12 +54,10 @@ static struct copy *copies_read(const struct trace *trace, size_t *count)
                                                .hash = metric->value};
     }
     qsort(copies, *count, sizeof *copies, owner_order);
-    uint32_t step = 0;
-    for (size_t i = 0; i < *count; i++) {
-        bool same =
-            i > 0 && copies[i].name == copies[i - 1].name && copies[i].rank == copies[i - 1].rank;
-        step = same ? step + 1 : 0;
-        copies[i].step = step;
+    copies->step = 0;
+    for (size_t i = 1; i < *count; i++) {
+        bool same = copies[i].name == copies[i - 1].name && copies[i].rank == copies[i - 1].rank;
+        copies[i].step = same ? copies[i - 1].step + 1 : 0;
     }
     qsort(copies, *count, sizeof *copies, copy_order);
     return copies;

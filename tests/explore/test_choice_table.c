@@ -1,6 +1,6 @@
 /* Choices have numbers, sets of them are stamped, and sets of numbers hold what was put in: held against plain lists. */
 #include "checker/explore/choice_table.h"
-#include "checker/explore/number_set.h"
+#include "checker/number_set.h"
 #include "tests/dice.h"
 #include "tests/tap.h"
 

@@ -1,6 +1,6 @@
 /* A set of 64-bit numbers that are hashes already: 0 and 1 are one member. Starts zeroed. */
-#ifndef CHECKER_EXPLORE_NUMBER_SET_H
-#define CHECKER_EXPLORE_NUMBER_SET_H
+#ifndef CHECKER_NUMBER_SET_H
+#define CHECKER_NUMBER_SET_H
 
 #include <stdbool.h>
 #include <stddef.h>

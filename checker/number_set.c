@@ -1,4 +1,4 @@
-#include "checker/explore/number_set.h"
+#include "checker/number_set.h"
 
 #include "checker/memory.h"
 
