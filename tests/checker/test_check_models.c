@@ -290,6 +290,25 @@ static struct pipe threads(uint32_t sender)
     return pipe;
 }
 
+/* A rank waits for any of two messages: one that its other thread, or nobody, sends it, and one that
+ * never comes. */
+static struct pipe other_thread(bool sends)
+{
+    struct pipe pipe = pipe_new(1);
+    if (sends) {
+        uint32_t send = program_p2p(&pipe.program, 0, OP_SEND, 0, 7, 1);
+        CHANGE_OP(pipe.program.trace, send, thread, 1);
+    }
+    uint32_t never = program_p2p(&pipe.program, 0, OP_IRECV, 0, 8, 2),
+             comes = program_p2p(&pipe.program, 0, OP_IRECV, 0, 7, 3);
+    struct trace_plain_op op = program_op(&pipe.program, 0, OP_WAITANY, 4);
+    op.comm = TRACE_NO;
+    uint32_t wait = trace_add_op(pipe.program.trace, &op);
+    trace_add_wait(pipe.program.trace, wait, never, false);
+    trace_add_wait(pipe.program.trace, wait, comes, false);
+    return pipe;
+}
+
 /* Rank 0 broadcasts and then sends; rank 1 receives before it joins. As a file: nothing ran. */
 static void waits_for_data_only(bool root_first)
 {
@@ -403,6 +422,8 @@ int main(void)
     row("the interleaved schedule", interleaved(), false, true, true);
     row("four groups in a cycle", four_groups(false), true, true, true);
     row("four groups in one order", four_groups(true), false, false, false);
+    row("any of two, one of them sent by another thread", other_thread(true), false, false, false);
+    row("any of two that nobody sends", other_thread(false), true, true, true);
     said_close();
     return tap_done();
 }

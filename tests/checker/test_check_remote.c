@@ -259,6 +259,50 @@ static void contexts(void)
             {0, "release-done", "release-done c=0.1 ok=0"});
 }
 
+/* Worker 1 is the root of so many passes; in one of them worker 0 ran something that it was not told
+ * of, and the root of another pass, worker 0 itself, has seen. */
+static void one_of_many_passes(void)
+{
+    unsigned wrong = 0;
+    for (unsigned passes = 1; passes <= 9; passes++)
+        for (unsigned late = 0; late <= passes; late++) {
+            struct program p = program_new(2);
+            struct findings findings;
+            struct check_options options;
+            struct failure failure = {0};
+            char line[100], said[100];
+            uint32_t ids[2] = {0};
+            snprintf(line, sizeof line, "run c=0.1 p=1.%u v=0 kind=0 f=1.5 deps=1 arrived=1", late);
+            if (late) /* else all is right */
+                steps_add(&p, 0, &ids[0], line);
+            steps_add(&p, 0, &ids[0], "pass-begin c=0.1 p=0.1 mode=0 retain=0");
+            steps_add(&p, 0, &ids[0], "pass-end c=0.1 p=0.1 ok=1");
+            for (unsigned pass = 1; pass <= passes; pass++) {
+                snprintf(line, sizeof line, "pass-begin c=0.1 p=1.%u mode=0 retain=0", pass);
+                steps_add(&p, 1, &ids[1], line);
+                snprintf(line, sizeof line, "pass-end c=0.1 p=1.%u ok=1", pass);
+                steps_add(&p, 1, &ids[1], line);
+            }
+            for (uint32_t rank = 0; rank < 2; rank++)
+                p.trace->rank_info[rank].state = RANK_FINISHED;
+            check_options_init(&options);
+            check_options_parse(&options, "remote", &failure);
+            program_finish(&p);
+            findings_init(&findings);
+            check_trace(p.trace, &options, &findings);
+            unsigned early = 0, right = 0;
+            snprintf(said, sizeof said, "pass 1.%u returned at its root before all was done", late);
+            for (size_t i = 0; i < findings.count; i++) {
+                early += strcmp(findings.items[i].code, "A006") == 0;
+                right += strstr(findings.items[i].title, said) != NULL;
+            }
+            wrong += early != (late > 0) || right != (late > 0);
+            findings_release(&findings);
+            trace_free(p.trace);
+        }
+    tap_is_int(wrong, 0, "of many passes the one is told whose root did not wait");
+}
+
 int main(void)
 {
     said_open("check_remote", 300);
@@ -267,6 +311,7 @@ int main(void)
     gradients();
     endings();
     contexts();
+    one_of_many_passes();
     said_close();
     return tap_done();
 }

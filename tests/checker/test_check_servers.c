@@ -1,4 +1,5 @@
 /* S001, S002 and S003 on traces written by hand. */
+#include "checker/systems/server_notes.h"
 #include "tests/checker/check_program.h"
 
 #include "traces/base/identity.h"
@@ -198,6 +199,30 @@ static void conservation(void)
     end(&s);
 }
 
+/* Updates have whole numbers from 1 on, as far as a double tells them apart. */
+static void numbers(void)
+{
+    static const struct {
+        double step;
+        bool counts;
+    } rows[] = {{1, true},    {2, true},         {0x1p53 - 1, true}, {0, false},
+                {-1, false},  {0.5, false},      {0x1p53, false},    {0x1p64, false},
+                {NAN, false}, {INFINITY, false}, {-INFINITY, false}, {-0x1p63, false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct servers s = begin(2);
+        struct server_accounts accounts;
+        applied(&s, "server/s applied from 1", rows[i].step, 0);
+        server_accounts_read(&accounts, s.program.trace);
+        const struct server_account *account = accounts.count == 1 ? accounts.items : NULL;
+        tap_is_int(account ? account->count : 9, rows[i].counts, "number %g is %s update",
+                   rows[i].step, rows[i].counts ? "an" : "no");
+        tap_ok(account && (!account->count || (double)account->updates->number == rows[i].step),
+               "and keeps it");
+        server_accounts_release(&accounts);
+        end(&s);
+    }
+}
+
 static void replicas(void)
 {
     struct servers s = begin(3);
@@ -207,6 +232,15 @@ static void replicas(void)
             note(&s, r, "replica/s/b", NAN, 200 + step);
         }
     tap_is_str(verdict(&s, "all"), "", "equal replicas are fine");
+    end(&s);
+
+    s = begin(3);
+    note(&s, 2, "loss", 1, 0.5);
+    note(&s, 1, "loss", 1, 0.5);
+    for (uint32_t step = 0; step < 4; step++)
+        for (uint32_t r = 0; r < 3; r++)
+            note(&s, r, "replica/s/w", NAN, 100 + step);
+    tap_is_str(verdict(&s, "all"), "", "whatever was noted before");
     end(&s);
 
     s = begin(3);
@@ -249,6 +283,7 @@ int main(void)
     said_open("check_servers", 500);
     staleness();
     conservation();
+    numbers();
     replicas();
     said_close();
     return tap_done();

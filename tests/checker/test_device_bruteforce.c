@@ -12,7 +12,7 @@
 
 enum { RANKS = 3, OPS_MAX = 7, COMMS = 3, EVENTS_MAX = 5, TEXT_MAX = 8192, STATES_MAX = 1 << 15 };
 
-enum verb { SEND, RECEIVE, COLLECTIVE, WAIT, BARRIER };
+enum verb { SEND, RECEIVE, COLLECTIVE, WAIT, BARRIER, DUP /* the host calls it */ };
 
 struct step {
     uint8_t verb, comm, event; /* what it takes part in: sides of one event meet */
@@ -82,6 +82,7 @@ static struct plan plan_new(void)
             if (plan.members[event] >> rank & 1)
                 add(&plan, rank,
                     (struct step){.verb = kind == 0      ? BARRIER
+                                          : kind == 1    ? DUP
                                           : collective   ? COLLECTIVE
                                           : rank == from ? SEND
                                                          : RECEIVE,
@@ -111,6 +112,7 @@ static size_t plan_write(const struct plan *plan, const char *model, char *text)
             const struct step *step = &plan->steps[rank][i];
             const char *kind = step->verb == WAIT         ? "Wait"
                                : step->verb == BARRIER    ? "Barrier"
+                               : step->verb == DUP        ? "Comm_dup"
                                : step->verb == COLLECTIVE ? "Allreduce"
                                                           : kinds[step->verb][step->starts];
             fprintf(out, "{\"op\": \"%s\", \"rank\": %u, \"id\": %u, \"site\": \"plan:%u\"", kind,
@@ -122,11 +124,12 @@ static size_t plan_write(const struct plan *plan, const char *model, char *text)
             if (step->verb <= RECEIVE)
                 fprintf(out, ", \"peer\": %u, \"tag\": 0", step->peer);
             if (step->verb == COLLECTIVE)
-                fprintf(out, ", \"reduce\": \"sum\"%s",
-                        step->starts ? ", \"flags\": [\"nonblocking\"]" : "");
+                fprintf(out, ", \"reduce\": \"sum\"");
+            if (step->starts && (step->verb == COLLECTIVE || step->verb == DUP))
+                fprintf(out, ", \"flags\": [\"nonblocking\"]");
             if (step->verb != WAIT)
                 fprintf(out, "%s}\n",
-                        step->verb == BARRIER ? "" : ", \"count\": 1, \"type\": \"float\"");
+                        step->verb >= BARRIER ? "" : ", \"count\": 1, \"type\": \"float\"");
         }
     size_t size = (size_t)ftell(out);
     fclose(out);
@@ -199,7 +202,9 @@ static bool rank_passes(const struct state *state, const struct step *step, uint
 {
     if (step->verb == WAIT)
         return state->done[rank] >> step->request & 1;
-    return step->verb != BARRIER || state->done[rank] >> i & 1;
+    if (step->verb >= BARRIER)
+        return (step->starts ? state->begun : state->done)[rank] >> i & 1;
+    return true;
 }
 
 static void visit(struct model *model, const struct state *state);

@@ -161,6 +161,7 @@ static void finds_the_hang(void)
         run_world(&scene, 0, steer, &run);
     tap_ok(kept && run.outcome == OUTCOME_DEADLOCK, "its choices make it hang again");
     explore_steer_free(steer);
+    explore_steer_free(NULL); /* nothing is done */
     free(run.log.choices);
     free(run.log.alternatives);
     free(run.log.events);

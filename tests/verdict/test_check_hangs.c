@@ -76,6 +76,7 @@ static void rings(void)
         tap_is_str(is ? is->code : "", "D001", "a ring of %u is one hang", ring);
         tap_is_int(line_of(is, p.trace), 1, "it stands where the ring stands");
         tap_is_int(roles(is, "core"), ring, "all %u of the ring are its core", ring);
+        tap_is_int(times(is, "In the cycle: "), most(ring), "the first are put into words");
         tap_is_int(roles(is, "waits"), most(waiting), "of %u who wait the first are named",
                    waiting);
         tap_is_int(times(is, "Only waits: "), most(waiting), "and told");
