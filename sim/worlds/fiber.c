@@ -494,10 +494,6 @@ static bool map_stacks(struct sim_world *world, struct failure *failure)
         return false;
     }
     madvise(world->stacks, world->stacks_size, MADV_NOHUGEPAGE);
-#if FIBER_ASAN
-    __asan_unpoison_memory_region(world->stacks,
-                                  world->stacks_size); /* of what earlier worlds left there */
-#endif
     world->guard = guard;
     if (world->size > FEW_RANKS && 2L * world->size > maps_left() / 2)
         return true; /* too many ranks for guard pages */
@@ -547,8 +543,13 @@ void sim_fibers_release(struct sim_world *world)
         if (world->ranks[i].sanitizer)
             __tsan_destroy_fiber(world->ranks[i].sanitizer);
 #endif
-    if (world->stacks && !become_spare(world))
-        munmap(world->stacks, world->stacks_size);
+    if (!world->stacks || become_spare(world))
+        return;
+#if FIBER_ASAN
+    /* Frames that never returned left their marks, and anything may be mapped there next. */
+    __asan_unpoison_memory_region(world->stacks, world->stacks_size);
+#endif
+    munmap(world->stacks, world->stacks_size);
 }
 
 const struct sim_executor sim_fibers = {fibers_run,  sim_fiber_block, fiber_wake,
