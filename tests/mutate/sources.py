@@ -139,11 +139,13 @@ class Mutants:
         return last.text in (']', '}', '++', '--')
 
     def is_cast(self, low, high):
+        """Not what sizeof is asked of, nor (*a) or (a * b)."""
         inner = self.tokens[low + 1:high]
-        if low > 0 and self.tokens[low - 1].kind == 'name' and self.tokens[low - 1].text not in KEYWORDS:
+        before = self.tokens[low - 1] if low > 0 else None
+        if before and before.kind == 'name' and (before.text not in KEYWORDS or before.text == 'sizeof'):
             return False
-        return bool(inner) and all(t.kind == 'name' or t.text == '*' for t in inner) and \
-            any(t.text in TYPES or t.text.endswith('_t') or t.text == '*' or t.text.startswith('MPI_') for t in inner)
+        return bool(inner) and inner[0].kind == 'name' and all(t.kind == 'name' or t.text == '*' for t in inner) and \
+            (any(t.text in TYPES or t.text.endswith('_t') or t.text.startswith('MPI_') for t in inner) or inner[-1].text == '*')
 
     def top_level(self, low, high):
         i = low
