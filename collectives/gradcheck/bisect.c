@@ -37,13 +37,29 @@ bool bisect_world(struct bisect *bisect, struct diff_probe *probe, double step, 
     return gradcheck_world(check, probe, 0);
 }
 
+static bool same_lengths(const struct probe_value *a, const struct probe_value *b, uint32_t count)
+{
+    for (uint32_t k = 0; k < count; k++)
+        if (a[k].parts != b[k].parts)
+            return false;
+    return true;
+}
+
+static bool is_same_node(const struct probe_node *a, const struct probe_node *b)
+{
+    return strcmp(a->name, b->name) == 0 && a->input_count == b->input_count &&
+           a->output_count == b->output_count &&
+           same_lengths(a->inputs, b->inputs, a->input_count) &&
+           same_lengths(a->outputs, b->outputs, a->output_count);
+}
+
 bool bisect_same_nodes(const struct diff_probe *a, const struct diff_probe *b)
 {
     for (int r = 0; r < a->ranks; r++) {
         if (a->rows[r].node_count != b->rows[r].node_count)
             return false;
         for (size_t i = 0; i < a->rows[r].node_count; i++)
-            if (strcmp(a->rows[r].nodes[i].name, b->rows[r].nodes[i].name) != 0)
+            if (!is_same_node(&a->rows[r].nodes[i], &b->rows[r].nodes[i]))
                 return false;
     }
     return true;

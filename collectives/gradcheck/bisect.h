@@ -48,7 +48,7 @@ struct bisect {
 };
 
 /* One more traced world: `step` along the direction, or one that carries it as a tangent; and
- * whether two have the same nodes. */
+ * whether two have the same nodes, of the same lengths. */
 bool bisect_world(struct bisect *bisect, struct diff_probe *probe, double step, bool carries);
 bool bisect_same_nodes(const struct diff_probe *a, const struct diff_probe *b);
 /* The entry of a node by its sequence number; NULL: it has none. */

@@ -80,6 +80,19 @@ static void scaled(void)
     end(&here, diff_add(diff_relu(here.x), diff_scale(here.x, 3)));
 }
 
+/* How long a vector is depends on the input: below it there is one element, here very many. */
+static void as_long_as_its_input(void)
+{
+    enum { MANY = 1 << 20 };
+    static double weights[MANY] = {1}; /* what is more is worth nothing: J is x */
+    struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
+    struct diff_tensor *x = diff_input(tape, "x", DIFF_DOUBLE, 1, (size_t[]){1}, (double[]){1});
+    size_t count = diff_scalar(x) < 1 ? 1 : MANY;
+    struct diff_tensor *many = diff_constant(tape, DIFF_DOUBLE, 1, &count, weights);
+    diff_backward(diff_sum(diff_scale_by(many, x)));
+    diff_tape_free(tape);
+}
+
 /* ---- values and derivatives where something changes, as diff.h states them ---- */
 
 static struct diff_tensor *cubed(struct diff_tensor *x)
@@ -225,7 +238,7 @@ static void expect_named(const char *what, void (*body)(void), const char *mutan
 
 int main(void)
 {
-    tap_plan(12 + 2 * POINTS + checked_open("diff_kinks"));
+    tap_plan(13 + 2 * POINTS + checked_open("diff_kinks"));
     gradients_are_right("relu of zeros with weights of both signs", relu_of_zeros, 1, 2, 3);
     gradients_are_right("a layer without bias", layer, 1, 3);
     gradients_are_right("a maximum all of whose elements are tied", maximum_all_tied, 1, 2, 3);
@@ -235,11 +248,20 @@ int main(void)
     expect_named("a wrong sign where all are tied", maximum_all_tied, NULL, "Allreduce",
                  "Allreduce");
     expect_named("a wrong sign beside a kink", scaled, NULL, "scale", "scale");
+    struct gradcheck_options options;
     struct gradcheck_result result = checked(two_halves, NULL, NULL, 0);
     tap_ok(result.failed > 0 && !result.culprit.found && strstr(result.culprit.text, "at a kink"),
            "a gradient that kinks make wrong is no operation's fault");
     gradcheck_release(&result);
     checked_close();
+    options = gradcheck_options_default();
+    options.flip_name = "scale_by";
+    options.flip_part = 1;
+    result = diff_world_check(as_long_as_its_input, 1, &options);
+    tap_ok(result.failed > 0 && !result.culprit.found &&
+               strstr(result.culprit.text, "runs other operations"),
+           "nor is one named where a little away from the inputs vectors have another length");
+    gradcheck_release(&result);
     expect_points();
     expect_pairs();
     return tap_done();
