@@ -63,6 +63,11 @@ row 16 allreduce 1048576
 row 16 alltoall 1024
 
 echo
+echo "ping-pong of 8 bytes, one way, other ways to run two ranks, us:"
+two() { field "$(simrun "$@" -n 2 "$here/mpibench.c" pingpong 8 "$budget" | grep '^pingpong,')"; }
+printf '  --os-threads: %s, --cores 2: %s; Open MPI, whose ranks give way: %s\n' "$(two --os-threads)" "$(two --cores 2)" "$(theirs openmpi 2 pingpong 8)"
+
+echo
 echo "large worlds; the last column is for a program with variables:"
 printf '%-10s %7s %6s %12s %12s %14s\n' operation ranks bytes 'us' 'ns a rank' 'us, variables'
 alone() {

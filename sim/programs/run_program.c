@@ -75,7 +75,8 @@ int sim_run_body(void *context, int rank)
     int image = run->first_image + rank;
     if (self->world->threaded) {
         sim_run_signal_stack();
-        note_stack(self);
+        if (!self->stack_base) /* not one of those that all cores carry */
+            note_stack(self);
     }
     sim_libc_init(&self->libc, run->program, image);
     self->libc.late = self->world->options.late_receives && self->world->options.memory;

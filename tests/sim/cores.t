@@ -97,6 +97,7 @@ for (`'$simrun' list`) {
 cmp_ok(scalar @scenarios, '>', 100, 'the scenarios are found');
 my $step = $ENV{FULL} ? 1 : 48;
 same_everywhere($scenarios[$_ * $step], 2, 3) for 0 .. $#scenarios / $step;
+same_everywhere('mistakes:overflow', 2, 16);
 
 # Ranks end in the middle, while others compute ahead of their turn: by return without Finalize, abort, exit, a crash. What they
 # print comes in the order of one thread.
