@@ -2,7 +2,7 @@
 # The sources are the simulator's own, compiled against the other MPI's header; only MPI_ functions are visible.
 
 preload_sources := $(addprefix recorder/,preload/preload.c preload/preload_ends.c preload/machine_absent.c ahead.c buffers.c feeder.c recorder.c repeats.c comms.c requests.c threads.c types.c recording.c \
-                   drops.c balances.c buffers_damage.c $(addprefix wrappers/,collective.c communicator.c partitioned.c persistent.c point.c wait.c window.c)) \
+                   packing.c drops.c balances.c buffers_damage.c $(addprefix wrappers/,collective.c communicator.c partitioned.c persistent.c point.c wait.c window.c)) \
                    $(addprefix traces/,base/failure.c base/identity.c trace/handle_map.c trace/kinds.c trace/types.c)
 
 define preload_rules
