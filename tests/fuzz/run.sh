@@ -10,7 +10,7 @@ if ! printf 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n);\nint LL
     exit 0
 fi
 sources="$(ls traces/formats/*.c traces/input/*.c traces/base/identity.c traces/base/failure.c traces/trace/*.c \
-    recorder/loading/*.c recorder/buffers.c recorder/buffers_damage.c recorder/balances.c recorder/drops.c)"
+    recorder/loading/*.c recorder/buffers.c recorder/buffers_damage.c recorder/balances.c recorder/packing.c recorder/drops.c)"
 libraries=$(pkg-config --libs libdw libelf)
 fuzz() {
     name=$1
