@@ -1,19 +1,24 @@
-/* Whether the test is compiled with a sanitizer, by gcc or by clang. */
+/* Whether the test is compiled with a sanitizer, by gcc or by clang: 0 or 1, for the preprocessor, too. */
 #ifndef TESTS_SANITIZED_H
 #define TESTS_SANITIZED_H
 
 #if defined __SANITIZE_ADDRESS__
-enum { SANITIZED_ADDRESS = 1, SANITIZED_THREAD = 0 };
+#define SANITIZED_ADDRESS 1
 #elif defined __SANITIZE_THREAD__
-enum { SANITIZED_ADDRESS = 0, SANITIZED_THREAD = 1 };
+#define SANITIZED_THREAD 1
 #elif defined __has_feature
-enum {
-    SANITIZED_ADDRESS = __has_feature(address_sanitizer),
-    SANITIZED_THREAD = __has_feature(thread_sanitizer)
-};
-#else
-enum { SANITIZED_ADDRESS = 0, SANITIZED_THREAD = 0 };
+#if __has_feature(address_sanitizer)
+#define SANITIZED_ADDRESS 1
+#elif __has_feature(thread_sanitizer)
+#define SANITIZED_THREAD 1
 #endif
-enum { SANITIZED = SANITIZED_ADDRESS || SANITIZED_THREAD };
+#endif
+#ifndef SANITIZED_ADDRESS
+#define SANITIZED_ADDRESS 0
+#endif
+#ifndef SANITIZED_THREAD
+#define SANITIZED_THREAD 0
+#endif
+#define SANITIZED (SANITIZED_ADDRESS || SANITIZED_THREAD)
 
 #endif

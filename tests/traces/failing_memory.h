@@ -1,25 +1,15 @@
-/* Memory that runs out: the `countdown`-th allocation of the process fails. Not under a sanitizer, which has an allocator of its own:
- * FAILING_MEMORY says whether it is so. Included by one source of a program. */
+/* Memory that runs out: the `countdown`-th allocation of the process fails. Not under a sanitizer, which has an allocator of its own.
+ * Included by one source of a program. */
 #ifndef TESTS_TRACES_FAILING_MEMORY_H
 #define TESTS_TRACES_FAILING_MEMORY_H
 
+#include "tests/sanitized.h"
 #include "tests/tap.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define FAILING_MEMORY 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define FAILING_MEMORY 0
-#endif
-#endif
-#ifndef FAILING_MEMORY
-#define FAILING_MEMORY 1
-#endif
-
-#if FAILING_MEMORY
+#if !SANITIZED
 
 /* glibc's own functions under the names that stay when ours take their place. */
 void *__libc_malloc(size_t size);

@@ -5,7 +5,7 @@
 
 #include <glob.h>
 
-#if !FAILING_MEMORY
+#if SANITIZED
 
 int main(void)
 {

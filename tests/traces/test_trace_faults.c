@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#if !FAILING_MEMORY
+#if SANITIZED
 
 int main(void)
 {
