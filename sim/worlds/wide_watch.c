@@ -10,11 +10,12 @@
  * there are many it is looked at less and less often, up to `PAUSE_MAX` times: on a machine that others
  * use, too, each look may cost the thread its processor and what it has in the caches. */
 enum {
-    LOOK_NS = 2000000,
-    PAUSE_MAX = 8,
-    FEW_CALLS = 200,
-    MANY_CALLS = 400,
-    LOOKS_WIDE = 5,
+    LOOK_NS = 1000000,
+    PAUSE_WIDE = 2,
+    PAUSE_MAX = 16,
+    FEW_CALLS = 100,
+    MANY_CALLS = 200,
+    LOOKS_WIDE = 3,
     LOOKS_NARROW = 16
 };
 
@@ -81,7 +82,12 @@ static void *watch_main(void *argument)
         used = run;
         uint64_t calls = (now - steps) / pause;
         look(world, watch, calls, &busy);
-        pause = world->wide || calls < MANY_CALLS ? 1 : pause < PAUSE_MAX ? 2 * pause : PAUSE_MAX;
+        if (world->wide)
+            pause = PAUSE_WIDE;
+        else if (calls < MANY_CALLS)
+            pause = 1;
+        else
+            pause = pause < PAUSE_MAX ? 2 * pause : PAUSE_MAX;
         steps = now;
         clock_gettime(CLOCK_MONOTONIC, &until);
     }
@@ -91,7 +97,7 @@ static void *watch_main(void *argument)
 
 void sim_wide_watch(struct sim_world *world)
 {
-    if (world->options.wide != SIM_WIDE_AUTO || !sim_wide_possible(world))
+    if (!world->options.wide_signal || !sim_wide_possible(world))
         return;
     struct sim_wide_watch *watch = calloc(1, sizeof *watch);
     if (!watch)
