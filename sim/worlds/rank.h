@@ -152,23 +152,23 @@ struct sim_rank {
         atomic_uint since, beside;       /* when the first of them came; calls beside others */
         atomic_int threads;              /* POSIX threads that live, on any executor */
     } company;
-    struct sim_team *team; /* of the region that its own thread is in; NULL: it was in none */
-    uint64_t wakes;        /* counts wake-ups */
-    bool awaits_turn;      /* asleep until its turn comes */
-    uint64_t clock;        /* turns it had when it blocked */
+    struct sim_team *team;  /* of the region that its own thread is in; NULL: it was in none */
+    _Atomic uint64_t wakes; /* counts wake-ups */
+    bool awaits_turn;       /* asleep until its turn comes */
+    uint64_t clock;         /* turns it had when it blocked */
     jmp_buf *unwind;
     /* Wide worlds only: see wide.c. */
     struct sim_rank *next_early;
-    bool early;        /* what it blocks in may end ahead of its turn */
-    bool in_early;     /* it is in the queue of those that may go on ahead of their turn */
-    bool may_go_ahead; /* and that is still so */
-    bool carried;      /* by some thread, now */
-    bool fresh;        /* it has not begun */
-    bool inside;       /* the machine, in the monitor */
-    uint64_t turned;   /* logical time at which it had the turn last */
-    char *stack_base;  /* lowest usable address of the rank's stack */
-    void *sanitizer;   /* what ASan or TSan keeps of a suspended fiber */
-    char odd[8];       /* makes 13 lines of 12: see below */
+    bool early;          /* what it blocks in may end ahead of its turn */
+    bool in_early;       /* it is in the queue of those that may go on ahead of their turn */
+    bool may_go_ahead;   /* and that is still so */
+    atomic_bool carried; /* by some thread, now */
+    bool fresh;          /* it has not begun */
+    bool inside;         /* the machine, in the monitor */
+    uint64_t turned;     /* logical time at which it had the turn last */
+    char *stack_base;    /* lowest usable address of the rank's stack */
+    void *sanitizer;     /* what ASan or TSan keeps of a suspended fiber */
+    char odd[8];         /* makes 13 lines of 12: see below */
 };
 /* A switch in a world of thousands of ranks costs a line of memory less where this holds. */
 _Static_assert(offsetof(struct sim_rank, libc.apart) < 64 && offsetof(struct sim_rank, value) < 64,
@@ -287,13 +287,13 @@ struct sim_world {
     int *failed; /* ranks that have, in that order; NULL: none */
     int failed_count;
     struct sim_rank *ready_head, **ready_tail; /* fibers: who runs next; turns: who enters */
-    _Atomic(struct sim_rank *) turn;           /* turns and wide worlds only, as `spins` */
+    _Atomic(struct sim_rank *) turn;           /* turns and wide worlds only */
     struct sim_wide *wide;                     /* NULL: narrow */
     struct sim_wide_watch *wide_watch;
     uint32_t widened;       /* so often */
     atomic_bool never_wide; /* any more; any thread of a rank may say so */
-    int spins;
-    uint64_t *clocks; /* turns each rank has had */
+    int spins;              /* how long a thread waits awake, in looks: turns.h */
+    uint64_t *clocks;       /* turns each rank has had */
     sim_rank_body *body;
     void *context;
     uint64_t steps, switches;

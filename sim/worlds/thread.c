@@ -161,7 +161,7 @@ void sim_threads_enter(struct sim_world *world)
         check_serialized(sim_current_rank);
     if (member && world->turns)
         sim_turns_near(sim_current_rank);
-    pthread_mutex_lock(&world->monitor);
+    sim_awake_lock(world);
     if (!member)
         return;
     if (world->turns)
@@ -238,10 +238,23 @@ static void block_until_turn(struct sim_rank *rank)
     sim_turns_wait(rank); /* it has turns again once it is woken */
 }
 
+/* Whom somebody may wake in a moment. */
+static void stay_awake(struct sim_rank *rank, uint64_t seen)
+{
+    struct sim_world *world = rank->world;
+    pthread_mutex_unlock(&world->monitor);
+    for (int i = 0; i < world->spins; i++) {
+        if (atomic_load_explicit(&rank->wakes, memory_order_relaxed) != seen)
+            break;
+        sim_awake_pause();
+    }
+    sim_awake_lock(world);
+}
+
 static void block_until_woken(struct sim_rank *rank)
 {
     struct sim_world *world = rank->world;
-    uint64_t seen = rank->wakes;
+    uint64_t seen = atomic_load_explicit(&rank->wakes, memory_order_relaxed);
     int child = sim_libc_place() == SIM_LIBC_THREAD;
     rank->asleep++;
     rank->waiting += is_counted(rank);
@@ -249,6 +262,8 @@ static void block_until_woken(struct sim_rank *rank)
         sim_rank_move(rank, SIM_BLOCKED);
     stop_world_if_stuck(world);
     world->sleeping_children += child;
+    if (world->spins && !world->over)
+        stay_awake(rank, seen);
     while (rank->wakes == seen && !world->over && rank->state <= SIM_BLOCKED)
         pthread_cond_wait(rank->wakeup, &world->monitor);
     woken_to_end = child && world->over && sim_libc_thread_is_counted();
@@ -536,6 +551,8 @@ __attribute__((no_sanitize("thread"))) static bool threads_run(struct sim_world 
                                                                struct failure *failure)
 {
     pthread_cond_t *conditions = calloc((size_t)world->size, sizeof *conditions);
+    int cores = world->options.cores;
+    world->spins = !cores || world->size <= cores ? sim_awake_looks(world->size) : 0;
     if (!conditions || (world->turns && !sim_turns_begin(world))) {
         free(conditions);
         failure_set(failure, FAILURE_INTERNAL, "out of memory for %d OS threads", world->size);

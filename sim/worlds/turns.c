@@ -38,16 +38,29 @@ void sim_turns_next(struct sim_world *world)
         pthread_cond_signal(next->wakeup);
 }
 
+int sim_awake_looks(int threads)
+{
+    cpu_set_t allowed;
+    int cores = sched_getaffinity(0, sizeof allowed, &allowed) ? 1 : CPU_COUNT(&allowed);
+    return threads <= cores ? SPINS : 0;
+}
+
+void sim_awake_lock(struct sim_world *world)
+{
+    for (int tries = 1; tries < world->spins; tries *= 2) {
+        if (!pthread_mutex_trylock(&world->monitor))
+            return;
+        for (int i = 0; i < tries; i++)
+            sim_awake_pause();
+    }
+    pthread_mutex_lock(&world->monitor);
+}
+
 bool sim_turns_begin(struct sim_world *world)
 {
     world->clocks = calloc((size_t)world->size, sizeof *world->clocks);
     if (!world->clocks)
         return false;
-    cpu_set_t allowed;
-    int cores = sched_getaffinity(0, sizeof allowed, &allowed) ? 1 : CPU_COUNT(&allowed);
-    if (world->options.cores > 0 && world->options.cores < cores)
-        cores = world->options.cores;
-    world->spins = world->size <= cores ? SPINS : 0;
     sim_turns_next(world);
     return true;
 }
@@ -70,12 +83,10 @@ void sim_turns_near(struct sim_rank *rank)
         const struct sim_rank *turn = atomic_load_explicit(&world->turn, memory_order_acquire);
         if (turn == rank || !turn)
             return;
-        if (!world->spins)
-            sched_yield();
-#if defined __x86_64__
+        if (world->spins)
+            sim_awake_pause();
         else
-            __builtin_ia32_pause();
-#endif
+            sched_yield();
     }
 }
 

@@ -7,6 +7,18 @@
 
 #include <sched.h>
 
+/* How long one of so many threads waits awake, in looks; 0: not all of them have a core. */
+int sim_awake_looks(int threads);
+/* A moment between two looks. */
+static inline void sim_awake_pause(void)
+{
+#if defined __x86_64__
+    __builtin_ia32_pause();
+#endif
+}
+/* Takes the monitor's mutex, awake for a moment. */
+void sim_awake_lock(struct sim_world *world);
+
 /* Every rank has had no turn yet. False: no memory. */
 bool sim_turns_begin(struct sim_world *world);
 void sim_turns_end(struct sim_world *world);

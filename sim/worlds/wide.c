@@ -11,6 +11,7 @@
 #include "sim/worlds/wide.h"
 
 #include "sim/libc/output.h"
+#include "sim/worlds/turns.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -18,13 +19,18 @@
 
 enum { CARRIERS_MAX = 256 };
 
+/* An idle carrier takes who has been free for so many looks: who is woken by one that blocks in a moment
+ * is resumed by that one's carrier, which has in its cache what they share. */
+enum { PATIENCE = 3, PAUSES = 8 };
+
 struct sim_wide {
     pthread_cond_t work;  /* for carriers: somebody can be resumed, or it is over */
     pthread_cond_t quiet; /* for the host: nobody is carried any more; for the dying: a turn */
     struct sim_rank *early_head, **early_tail;
     int carried, idle, dying;
-    bool narrowing;          /* nobody is resumed any more */
-    bool done;               /* nobody can go on any more: carriers go home */
+    atomic_int ahead;        /* ranks that may be resumed ahead of their turn */
+    atomic_bool narrowing;   /* nobody is resumed any more */
+    atomic_bool done;        /* nobody can go on any more: carriers go home */
     struct sim_rank *hosted; /* whom the host carries since the world became wide */
     int carriers;
     pthread_t threads[CARRIERS_MAX];
@@ -65,6 +71,7 @@ bool sim_wide_possible(const struct sim_world *world)
 static void early_add(struct sim_world *world, struct sim_rank *rank)
 {
     struct sim_wide *wide = world->wide;
+    atomic_fetch_add_explicit(&wide->ahead, !rank->may_go_ahead, memory_order_relaxed);
     rank->may_go_ahead = true;
     if (!rank->in_early) {
         rank->in_early = true;
@@ -135,6 +142,7 @@ static void carry(struct sim_world *world, struct sim_rank *rank)
 {
     rank->carried = true;
     rank->inside = true; /* of a call, or before the first; it leaves the monitor by itself */
+    atomic_fetch_sub_explicit(&world->wide->ahead, rank->may_go_ahead, memory_order_relaxed);
     rank->may_go_ahead = false;
     rank->thread = pthread_self();
     world->wide->carried++;
@@ -163,6 +171,31 @@ static __attribute__((noinline)) void go_home(struct sim_rank *rank, bool ends)
     }
 }
 
+/* Whether a carrier could find something to do, or none is needed any more. Not in the monitor. */
+static bool anything_to_do(struct sim_world *world)
+{
+    struct sim_wide *wide = world->wide;
+    const struct sim_rank *turn = turn_of(world);
+    return (turn && !atomic_load_explicit(&turn->carried, memory_order_relaxed)) ||
+           atomic_load_explicit(&wide->ahead, memory_order_relaxed) ||
+           atomic_load_explicit(&wide->done, memory_order_relaxed) ||
+           atomic_load_explicit(&wide->narrowing, memory_order_relaxed);
+}
+
+/* An idle carrier, in the monitor, looks around for a moment before it sleeps. False: in vain. */
+static bool stay_awake(struct sim_world *world)
+{
+    pthread_mutex_unlock(&world->monitor);
+    int found = 0;
+    for (int i = 1; i < world->spins && found < PATIENCE; i++) {
+        sim_awake_pause();
+        if (i % PAUSES == 0)
+            found = anything_to_do(world) ? found + 1 : 0;
+    }
+    sim_awake_lock(world);
+    return found;
+}
+
 static void *carrier(void *argument)
 {
     struct sim_world *world = argument;
@@ -171,16 +204,20 @@ static void *carrier(void *argument)
         world->options.carrier();
     pthread_mutex_lock(&world->monitor);
     struct sim_wide *wide = world->wide;
-    for (;;) {
+    for (bool tired = false;;) {
         struct sim_rank *rank = pick(world);
         if (rank) {
             carry(world, rank);
+            tired = false;
         } else if (wide->done || wide->narrowing) {
             break;
+        } else if (!tired) {
+            tired = !stay_awake(world);
         } else {
             wide->idle++;
             pthread_cond_wait(&wide->work, &world->monitor);
             wide->idle--;
+            tired = false;
         }
     }
     pthread_mutex_unlock(&world->monitor);
@@ -208,7 +245,7 @@ static void flags_set(struct sim_world *world, bool wide)
         struct sim_rank *rank = &world->ranks[i];
         rank->plain = sim_rank_plain(rank) && !rank->stray.state;
         rank->asleep = rank->state == SIM_BLOCKED;
-        rank->inside = rank->early = false;
+        rank->inside = rank->early = rank->in_early = rank->may_go_ahead = false;
     }
 }
 
@@ -253,6 +290,7 @@ bool sim_wide_begin(struct sim_world *world)
     wide->early_tail = &wide->early_head;
     pthread_mutex_lock(&world->monitor);
     world->wide = wide;
+    world->spins = sim_awake_looks(cores(world));
     bool started = true;
     for (int i = 0, n = cores(world); i < n && started; i++)
         started = carrier_start(world);
@@ -315,7 +353,7 @@ void sim_wide_enter(struct sim_world *world)
     bool member = rank && rank->world == world && home;
     if (member && rank->inside)
         return; /* it died within */
-    pthread_mutex_lock(&world->monitor);
+    sim_awake_lock(world);
     if (!member)
         return;
     rank->inside = true;
