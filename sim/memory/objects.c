@@ -3,26 +3,23 @@
 #include "sim/worlds/rank.h"
 
 #include "sim/worlds/told.h"
-#include "traces/trace/handle_map.h"
+#include "traces/trace/range_index.h"
 
 #include <malloc.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* So many objects are searched for one that holds an address within. */
-enum { SEARCHED_MAX = 8192 };
-
 struct object {
-    uintptr_t start;
-    size_t size, usable; /* asked for; what malloc gave */
+    struct range range; /* as asked for */
+    size_t usable;      /* what malloc gave */
     bool recycled;
     uintptr_t site;
 };
 
 struct sim_objects {
     struct handle_map map; /* by address */
-    size_t count;
+    struct range_index index;
     uint64_t stamp;
     uintptr_t freed_low, freed_high; /* where those lay that were freed */
 };
@@ -47,12 +44,13 @@ void sim_objects_add(void *memory, size_t size, const void *site)
     sim_objects_remove(memory); /* one that a library freed */
     struct sim_objects *objects = rank->objects;
     uintptr_t start = (uintptr_t)memory;
-    *object = (struct object){start, size, malloc_usable_size(memory),
+    *object = (struct object){{start, size},
+                              malloc_usable_size(memory),
                               start < objects->freed_high && start + size > objects->freed_low,
                               (uintptr_t)site};
     objects->stamp = atomic_fetch_add_explicit(&stamps, 1, memory_order_relaxed) + 1;
-    if (handle_map_add(&rank->objects->map, object->start, object))
-        rank->objects->count++;
+    if (handle_map_add(&objects->map, start, object))
+        range_index_add(&objects->index, object->range);
     else
         free(object);
 }
@@ -64,14 +62,13 @@ void sim_objects_remove(void *memory)
         rank && rank->objects ? handle_map_find(&rank->objects->map, (uintptr_t)memory) : NULL;
     if (!object)
         return;
-    handle_map_remove(&rank->objects->map, object->start);
+    handle_map_remove(&rank->objects->map, object->range.start);
     struct sim_objects *objects = rank->objects;
-    if (!objects->freed_high || object->start < objects->freed_low)
-        objects->freed_low = object->start;
-    if (object->start + object->size > objects->freed_high)
-        objects->freed_high = object->start + object->size;
+    if (!objects->freed_high || object->range.start < objects->freed_low)
+        objects->freed_low = object->range.start;
+    if (object->range.start + object->range.size > objects->freed_high)
+        objects->freed_high = object->range.start + object->range.size;
     objects->stamp = atomic_fetch_add_explicit(&stamps, 1, memory_order_relaxed) + 1;
-    objects->count--;
     free(object);
 }
 
@@ -84,6 +81,7 @@ void sim_objects_release(struct sim_rank *rank)
         if (objects->map.entries[i].key)
             free(objects->map.entries[i].value);
     handle_map_release(&objects->map);
+    range_index_forget(&objects->index);
     free(objects);
     rank->objects = NULL;
 }
@@ -93,28 +91,22 @@ size_t sim_objects_size(const void *memory)
     const struct sim_rank *rank = sim_current_rank;
     const struct object *object =
         rank && rank->objects ? handle_map_find(&rank->objects->map, (uintptr_t)memory) : NULL;
-    return object ? object->size : 0;
+    return object ? object->range.size : 0;
 }
 
-static const struct object *find(const struct sim_objects *objects, uintptr_t address)
+static const struct object *find(struct sim_objects *objects, uintptr_t address)
 {
     const struct object *object = handle_map_find(&objects->map, address);
-    if (object || objects->count > SEARCHED_MAX)
-        return object;
-    for (size_t i = 0; i < objects->map.slots; i++) {
-        object = objects->map.entries[i].key ? objects->map.entries[i].value : NULL;
-        if (object && address - object->start < object->size)
-            return object;
-    }
-    return NULL;
+    return object ? object : range_index_find(&objects->index, &objects->map, address);
 }
 
 /* False: there is none, or a library has freed it since. */
 static bool tell(const struct object *object, struct sim_object_found *found)
 {
-    if (!object || malloc_usable_size((void *)object->start) != object->usable)
+    if (!object || malloc_usable_size((void *)object->range.start) != object->usable)
         return false;
-    *found = (struct sim_object_found){object->start, object->size, object->site, object->recycled};
+    *found = (struct sim_object_found){object->range.start, object->range.size, object->site,
+                                       object->recycled};
     return true;
 }
 
@@ -126,7 +118,7 @@ bool sim_objects_at(struct sim_rank *rank, uintptr_t start, struct sim_object_fo
 bool sim_objects_holding(struct sim_rank *rank, uintptr_t address, struct sim_object_found *found)
 {
     const struct object *object = rank->objects ? find(rank->objects, address) : NULL;
-    return object && address - object->start < object->size && tell(object, found);
+    return object && address - object->range.start < object->range.size && tell(object, found);
 }
 
 /* Displacements that lead to before the object that the buffer is in, but not far: where they lead to
@@ -137,16 +129,16 @@ static bool bound_below(struct sim_rank *rank, const struct sim_region *region,
     enum { NEAR = 1 << 16 };
     const struct object *object = find(rank->objects, region->base);
     char text[256];
-    if (!object || region->base >= object->start + object->size || hull.low >= object->start ||
-        object->start - hull.low > NEAR ||
-        malloc_usable_size((void *)object->start) != object->usable)
+    if (!object || region->base >= object->range.start + object->range.size ||
+        hull.low >= object->range.start || object->range.start - hull.low > NEAR ||
+        malloc_usable_size((void *)object->range.start) != object->usable)
         return false;
-    size_t before = object->start - hull.low;
+    size_t before = object->range.start - hull.low;
     snprintf(
         text, sizeof text,
         "%s %s %zu byte%s before the beginning of an allocated object of %zu: displacements of "
         "its %s's datatype are negative",
-        name, verb, before, before == 1 ? "" : "s", object->size, region->side);
+        name, verb, before, before == 1 ? "" : "s", object->range.size, region->side);
     sim_told_note("B006", text);
     return true;
 }
@@ -158,14 +150,15 @@ bool sim_objects_bound(struct sim_rank *rank, const struct sim_region *region, s
     char text[256];
     if (rank->objects && !object && hull.low < region->base)
         return bound_below(rank, region, hull, name, verb);
-    size_t beyond = object ? sim_region_beyond(region, object->start + object->size) : 0;
-    if (!beyond || malloc_usable_size((void *)object->start) != object->usable)
+    size_t beyond =
+        object ? sim_region_beyond(region, object->range.start + object->range.size) : 0;
+    if (!beyond || malloc_usable_size((void *)object->range.start) != object->usable)
         return false;
     snprintf(text, sizeof text,
              "%s %s %zu byte%s beyond the end of an allocated object of %zu: its %s begins %zu "
              "into the object and spans %zu",
-             name, verb, beyond, beyond == 1 ? "" : "s", object->size, region->side,
-             hull.low - object->start, hull.high - hull.low);
+             name, verb, beyond, beyond == 1 ? "" : "s", object->range.size, region->side,
+             hull.low - object->range.start, hull.high - hull.low);
     sim_told_note("B006", text);
     return true;
 }
