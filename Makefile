@@ -189,10 +189,16 @@ $(BUILD)/gen/abi_values.h: tests/data/mpi-abi-values.tsv
 	@mkdir -p $(@D)
 	@sed -n '/^#/d; s/\t\(0x[0-9a-f]*\) \((MPI_.*)\)$$/\t\2\1/; s/\t/, /; s/.*/ABI_VALUE(&)/p' $< >$@
 
-# One test program per object; all link everything but the command line's main. The conformance suite of collectives is several.
-$(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(BUILD)/libsimrun.a
+# One test program per object; all link everything but the command line's main, and a malloc with fences where they have none of their
+# own. The conformance suite of collectives is several.
+fence    := $(BUILD)/obj/tests/fences/libfence.a
+$(fence): $(fence:libfence.a=fence.o)
+	@rm -f $@
+	$Qar qcs $@ $^
+
+$(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(BUILD)/libsimrun.a $(fence)
 	@mkdir -p $(@D)
-	$Q$(CC) $(ALLFLAGS) -rdynamic -o $@ $(filter %.o,$^) -Wl,--whole-archive $(BUILD)/libsimrun.a -Wl,--no-whole-archive $(LIBS)
+	$Q$(CC) $(ALLFLAGS) -rdynamic -o $@ $(filter %.o,$^) -Wl,--whole-archive $(BUILD)/libsimrun.a -Wl,--no-whole-archive $(fence) $(LIBS)
 
 $(addprefix $(BUILD)/tests/collectives/test_diff_,conformance peers): $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/collectives/diff_conformance_*.c))
 
