@@ -353,12 +353,13 @@ soak: $(BUILD)/tests/checker/test_proven
 # Changes the sources in thousands of ways and prints what no test notices. SAMPLE=200: so many of them; ONLY=sim/messages: there alone;
 # TESTS=tests/sim/: only tests whose path has this. DEAR=2 EFFORT=4: tests of at most 2 seconds, at most 4 seconds of programs
 # and 4 of scripts for a mutant; SCRIPTS=tests/memory: these scripts, too, . for all; BY_HAND=tests/mutate/holes.txt: the changes of that file, and no others.
+# AGAIN=FILE: what a run before left, of the list it wrote (build/mutants.tsv).
 # The tree stays in build/mutate: the next sample compiles what changed since, and the same SEED tries the same changes.
 SAMPLE   ?=
 ONLY     ?=
-mutate: $(if $(wildcard build/mutate/tree/mutated),,$(if $(SAMPLE)$(ONLY)$(BY_HAND),check-programs))
+mutate: $(if $(wildcard build/mutate/tree/mutated),,$(if $(SAMPLE)$(ONLY)$(AGAIN)$(BY_HAND),check-programs))
 	@python3 tests/mutate/run.py $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED)) --only '$(ONLY)' --tests '$(TESTS)' $(if $(BAR),--bar $(BAR)) \
-	  $(if $(SCRIPTS),--scripts '$(SCRIPTS)') $(if $(BY_HAND),--by-hand $(BY_HAND)) $(if $(DEAR),--dear $(DEAR)) $(if $(EFFORT),--effort $(EFFORT)) --list build/mutants.tsv
+	  $(if $(SCRIPTS),--scripts '$(SCRIPTS)') $(if $(AGAIN),--again '$(AGAIN)') $(if $(BY_HAND),--by-hand $(BY_HAND)) $(if $(DEAR),--dear $(DEAR)) $(if $(EFFORT),--effort $(EFFORT)) --list build/mutants.tsv
 
 # Lines and branches of every room that the tests execute; COVERAGE=--files for each source.
 COVERAGE ?=

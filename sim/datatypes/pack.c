@@ -45,7 +45,7 @@ static int check(struct pack_call *call, const void *packed)
     if (!sim_datatype_get(call->datatype)->committed)
         return sim_error_raise(call->comm, MPI_ERR_TYPE, call->function,
                                "datatype is not committed");
-    if (call->position < 0 || call->room < 0 || call->position > call->room)
+    if (call->position < 0 || call->position > call->room) /* also of a negative room */
         return sim_error_raise(call->comm, MPI_ERR_ARG, call->function,
                                "position %lld is not within a buffer of %lld bytes",
                                (long long)call->position, (long long)call->room);

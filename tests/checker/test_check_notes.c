@@ -218,12 +218,112 @@ static void refused_calls(void)
     tap_ok(many < 3 * TIMES * few, "%d times as many refused calls take hardly longer each", TIMES);
 }
 
+/* ---- which notes are told, and with which place ---- */
+
+/* Rank 1 receives one element of those that were sent, and something is noted of a rank, of no operation; what is told, also as a
+ * consequence. */
+static void expect_codes(int64_t sent, uint32_t rank, const char *code, enum rank_state state,
+                         const char *wanted)
+{
+    struct program p = program_new(2);
+    struct check_options options;
+    struct findings findings;
+    char codes[64] = "";
+    struct trace_plain_op send = program_op(&p, 0, OP_SEND, 1);
+    send.peer = 1;
+    send.tag = 0;
+    send.count = sent;
+    trace_add_op(p.trace, &send);
+    program_p2p(&p, 1, OP_RECV, 0, 0, 2);
+    struct trace_note made = {.rank = rank, .op = TRACE_NO, .node = TRACE_NO, .site = TRACE_NO};
+    snprintf(made.code, sizeof made.code, "%s", code);
+    made.text = made.code;
+    trace_add_note(p.trace, &made);
+    p.trace->rank_info[1].state = (uint8_t)state;
+    p.trace->rank_info[1].exit_code = state == RANK_CRASHED ? 11 : state == RANK_ABORTED;
+    program_finish(&p);
+    check_options_init(&options);
+    check_options_parse(&options, "p2p,notes,crash", NULL);
+    findings_init(&findings);
+    check_trace(p.trace, &options, &findings);
+    for (size_t i = 0; i < findings.count + findings.folded; i++)
+        snprintf(codes + strlen(codes), sizeof codes - strlen(codes), "%s ",
+                 findings.items[i].code);
+    findings_release(&findings);
+    tap_is_str(codes, wanted, "%d sent, and %s of rank %u, which %s", (int)sent, code, rank,
+               state == RANK_CRASHED   ? "crashed"
+               : state == RANK_ABORTED ? "aborted"
+                                       : "ended");
+    trace_free(p.trace);
+}
+
+static bool names_line(const char *code, int op_line, int note_line)
+{
+    struct program p = program_new(1);
+    struct check_options options;
+    struct findings findings;
+    struct trace_plain_op call = program_op(&p, 0, OP_BARRIER, op_line);
+    uint32_t op = trace_add_op(p.trace, &call);
+    struct trace_note made = {.op = op_line ? op : TRACE_NO, .node = TRACE_NO, .site = TRACE_NO};
+    if (note_line)
+        made.site = trace_add_site(p.trace, "p.c", note_line, "main");
+    snprintf(made.code, sizeof made.code, "%s", code);
+    char words[] = "noted";
+    made.text = words;
+    trace_add_note(p.trace, &made);
+    program_finish(&p);
+    check_options_init(&options);
+    check_options_parse(&options, "notes", NULL);
+    findings_init(&findings);
+    check_trace(p.trace, &options, &findings);
+    bool told = findings.count == 1 && strncmp(findings.items[0].title, "noted", 5) == 0;
+    bool named = told && strstr(findings.items[0].title, "p.c:");
+    tap_ok(told, "%s is told of an operation at line %d and a place at line %d", code, op_line,
+           note_line);
+    findings_release(&findings);
+    trace_free(p.trace);
+    return named;
+}
+
+/* The place stands in the title where no operation of the finding stands there. */
+static void places_of_notes(void)
+{
+    static const struct {
+        const char *code;
+        bool other, same; /* named where the operation stands elsewhere; at the same line */
+    } rows[] = {{"X005", true, true},   {"L003", true, false},  {"U001", true, false},
+                {"B001", true, false},  {"M009", true, false},  {"M010", false, false},
+                {"S001", false, false}, {"A001", false, false}, {"G004", false, false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *code = rows[i].code;
+        tap_ok(names_line(code, 0, 7), "%s of no operation names its place", code);
+        tap_ok(!names_line(code, 3, 0), "%s of no place names none", code);
+        tap_is_int(names_line(code, 3, 7), rows[i].other, "%s beside its operation", code);
+        tap_is_int(names_line(code, 7, 7), rows[i].same, "%s at its operation", code);
+    }
+}
+
+static void notes_told(void)
+{
+    expect_codes(2, 1, "M007", RANK_FINISHED, "M007 "); /* the trace shows it */
+    expect_codes(2, 0, "M007", RANK_FINISHED, "M007 M007 ");
+    expect_codes(2, 1, "U001", RANK_FINISHED, "M007 U001 ");
+    expect_codes(1, 1, "X002", RANK_CRASHED, "X001 X002 ");
+    expect_codes(1, 1, "X010", RANK_CRASHED, "X010 "); /* it was made to */
+    expect_codes(1, 0, "X002", RANK_ABORTED, "X002 X002 ");
+    expect_codes(1, 1, "X002", RANK_ABORTED, "X002 "); /* at which call */
+    expect_codes(1, 1, "X010", RANK_ABORTED, "X010 X002 ");
+    expect_codes(1, 0, "X001", RANK_CRASHED, "X001 "); /* a sanitizer said so */
+    places_of_notes();
+}
+
 int main(void)
 {
     said_open("check_notes", 100);
     disturbed_runs();
     refused_calls();
     notes_of_data();
+    notes_told();
     said_close();
     return tap_done();
 }

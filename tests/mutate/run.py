@@ -18,8 +18,10 @@ at a time works in it, and where a build was killed, all is compiled anew.
 Changes somebody thought of can be tried beside those that are generated: a file of lines FILE | EXPRESSION | INSTEAD | WHAT IT IS
 (holes.txt). All tests are asked then.
 
+What a run with little effort left can be asked once more with more: of a list that a run wrote, those that it did not see killed.
+
   run.py [--sample N] [--seed N] [--only PATTERN] [--tests PATTERN] [--scripts PATTERN] [--bar PERCENT] [--dear SECONDS] [--effort SECONDS]
-         [--jobs N] [--list FILE] [--by-hand FILE] [--count]
+         [--jobs N] [--list FILE] [--again FILE] [--by-hand FILE] [--count]
 """
 
 import argparse
@@ -593,6 +595,13 @@ def drawn(rows, seed, count):
     return [row for _, row in sorted(order)[:count]]
 
 
+def left_by(path):
+    """What a run's list says that nothing noticed."""
+    with open(path) as file:
+        rows = [line.rstrip('\n').split('\t', 1) for line in file]
+    return {row[1] for row in rows if row[0] in ('SURVIVED', 'UNSEEN')}
+
+
 def told(row):
     return '%s:%d: %s -> %s' % row[1:5]
 
@@ -609,6 +618,7 @@ def main():
     options.add_argument('--bar', type=float, default=0)
     options.add_argument('--jobs', type=int, default=os.cpu_count())
     options.add_argument('--list', default='')
+    options.add_argument('--again', default='', help='of a list that a run wrote, what it did not see killed')
     options.add_argument('--by-hand', default='', help='a file of changes, and no others')
     options.add_argument('--count', action='store_true', help='only cut the sources: how many mutants there are, and which entries are stale')
     asked = options.parse_args()
@@ -630,6 +640,9 @@ def main():
     build.lock = Lock()
     every = [row for row in build.rows if row[0] not in known]
     rows = [row for row in every if re.search(asked.only, '%s:%d' % row[1:3])]
+    if asked.again:
+        left = left_by(asked.again)
+        rows = [row for row in rows if told(row) in left]
     if asked.sample and asked.sample < len(rows):
         seed = asked.seed if asked.seed is not None else random.randrange(1 << 30)
         print('# a sample of %d of %d by seed %d' % (asked.sample, len(rows), seed), flush=True)

@@ -3,7 +3,7 @@
 #include "tests/folder.h"
 #include "tests/golden_judged.h"
 
-enum { FILES_MAX = 100, ROWS = 4 };
+enum { FILES_MAX = 100, ROWS = 3 };
 
 static const char *const folders[] = {"golden/traces", "examination/order"};
 
