@@ -186,6 +186,8 @@ static void close_edges(struct instance *instance)
 /* What a test does to an instance before it is finished; NULL: nothing. */
 static void (*instance_spoil)(struct instance *instance);
 
+static uint32_t instance_more; /* things than usual */
+
 static struct instance instance_new(void)
 {
     struct instance instance = {.ranks = 2 + below(3)};
@@ -203,7 +205,7 @@ static struct instance instance_new(void)
         int32_t members[2] = {first < second ? first : second, first < second ? second : first};
         instance.comms[instance.comm_count++] = program_comm(&instance.program, 2, members);
     }
-    for (uint32_t things = 2 + below(4); things-- > 0 && has_room(&instance);) {
+    for (uint32_t things = 2 + below(4) + instance_more; things-- > 0 && has_room(&instance);) {
         if (below(6) == 0)
             add_crossing(&instance);
         else if (below(4) == 0)

@@ -3,7 +3,7 @@
 #include "tests/checker/order_model.h"
 #include "tests/golden_trace.h"
 
-enum { INSTANCES = 600, SPOILED = 600 };
+enum { INSTANCES = 600, SPOILED = 600, LARGE = 200 };
 
 static void check_one(struct golden *golden, unsigned seed, const char *what, unsigned models,
                       uint64_t limit)
@@ -78,6 +78,10 @@ int main(void)
     instance_spoil = spoil;
     for (unsigned seed = INSTANCES + 1; seed <= INSTANCES + SPOILED; seed++)
         check_one(&golden, seed, "spoiled", CHECK_EAGER | CHECK_RENDEZVOUS | CHECK_BATCH, 0);
+    instance_spoil = NULL;
+    instance_more = 5; /* more pairs than are tried out one by one */
+    for (unsigned seed = INSTANCES + SPOILED + 1; seed <= INSTANCES + SPOILED + LARGE; seed++)
+        check_one(&golden, seed, "large", CHECK_EAGER | CHECK_RENDEZVOUS | CHECK_BATCH, 0);
     golden_close(&golden, "random backward passes are judged as they were");
     return tap_done();
 }
