@@ -21,7 +21,9 @@ long fence_wrong(void)
 
 #else
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <malloc.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -127,12 +129,15 @@ static void *give(size_t size)
     return given;
 }
 
-void *malloc(size_t size)
+/* Weak: a test may have its own. */
+#define WEAK __attribute__((weak))
+
+WEAK void *malloc(size_t size)
 {
     return give(size);
 }
 
-void *calloc(size_t count, size_t size)
+WEAK void *calloc(size_t count, size_t size)
 {
     if (size && count > SIZE_MAX / size) {
         errno = ENOMEM;
@@ -159,7 +164,7 @@ static void take_back(void *old)
     leave();
 }
 
-void free(void *old)
+WEAK void free(void *old)
 {
     int kept = errno;
     if (is_ours(old))
@@ -169,7 +174,7 @@ void free(void *old)
     errno = kept;
 }
 
-void *realloc(void *old, size_t size)
+WEAK void *realloc(void *old, size_t size)
 {
     if (old && !is_ours(old))
         return __libc_realloc(old, size);
@@ -180,6 +185,16 @@ void *realloc(void *old, size_t size)
         take_back(old);
     }
     return given;
+}
+
+WEAK size_t malloc_usable_size(void *given)
+{
+    static size_t (*theirs)(void *);
+    if (given && is_ours(given))
+        return blocks[block_of(given)].size;
+    if (!theirs)
+        *(void **)&theirs = dlsym(RTLD_NEXT, "malloc_usable_size");
+    return theirs(given);
 }
 
 #endif

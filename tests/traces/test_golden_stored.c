@@ -2,6 +2,7 @@
  * was found in them, is what stood there when somebody looked: every column that is the same twice, in rows and in pages. What is read
  * back is what was stored. tests/golden/stored.tsv */
 #include "checker/check.h"
+#include "tests/fences/fence.h"
 #include "tests/folder.h"
 #include "tests/golden_changes.h"
 #include "tests/golden_trace.h"
@@ -50,7 +51,7 @@ static const char *const whole_selects[] = {
     "SELECT * FROM op_kinds ORDER BY kind", "SELECT name,sql FROM sqlite_schema ORDER BY name",
     "SELECT count(*),min(run_id),max(run_id) FROM runs"};
 
-static char data[CHANGES_SIZE], changed[CHANGES_SIZE];
+static char data[CHANGES_SIZE], changed[CHANGES_SIZE], rows_ahead[4096];
 static struct changes_text text;
 static unsigned stored, other_trace, other_findings, unpacked_otherwise;
 
@@ -285,6 +286,12 @@ int main(void)
     snprintf(folder, sizeof folder, "/tmp/simrun-stored.XXXXXX");
     if (!tap_ok(mkdtemp(folder) != NULL, "a folder for databases is made"))
         return tap_done();
+    store_close(
+        store_open(file("rows.db"), STORE_WRITE, &failure)); /* what SQLite keeps is there */
+    setvbuf(stdout, NULL, _IONBF, 0);
+    if (golden.now || golden.then)
+        setvbuf(golden.now ? golden.now : golden.then, rows_ahead, _IOFBF, sizeof rows_ahead);
+    long before = fence_live();
     struct store *rows = store_open(file("rows.db"), STORE_WRITE, &failure);
     struct store *pages = store_open(file("pages.db"), STORE_WRITE, &failure);
     if (!tap_ok(rows && pages, "databases are made %s", failure.text))
@@ -296,13 +303,14 @@ int main(void)
         take_folder(&golden, rows, pages, folders[i]);
     take_whole(&golden, rows, "rows");
     take_whole(&golden, pages, "pages");
+    store_close(rows);
+    store_close(pages);
+    tap_is_int(fence_live() - before, 0, "databases give their memory back");
     golden_close(&golden, "databases hold what they held");
     tap_ok(stored > 100, "many traces were stored");
     tap_is_int(other_trace, 0, "each is read as it was stored");
     tap_is_int(other_findings, 0, "so are its findings");
     tap_is_int(unpacked_otherwise, 0, "and pages, made rows, are the rows");
-    store_close(rows);
-    store_close(pages);
     static const char *const names[] = {"rows.db", "pages.db"};
     for (size_t i = 0; i < 2; i++)
         unlink(file(names[i]));
