@@ -207,37 +207,42 @@ void recorder_request_complete(struct recorder_rank *me, uint64_t key,
         recorder_request_remove(me, key, request);
 }
 
-/* Four sums side by side: memory is as fast as they are. */
+enum { LANES = 8 };
+
+static uint64_t mixed(uint64_t sum, const unsigned char *place)
+{
+    uint64_t word;
+    __builtin_memcpy(&word, place, sizeof word);
+    sum = (sum ^ word) * 0x9e3779b97f4a7c15u;
+    return sum << 29 | sum >> 35;
+}
+
+/* Eight sums side by side: more would not be faster. */
 uint32_t recorder_checksum(const struct record_op *op)
 {
-    uint64_t bytes = (uint64_t)op->count * op->unit, sums[4] = {bytes, 1, 2, 3};
+    uint64_t bytes = (uint64_t)op->count * op->unit, sums[LANES] = {bytes, 1, 2, 3, 4, 5, 6, 7};
     if (op->buffer == 0 || bytes == 0 || bytes != op->extent || recorder_memory->spared())
         return 0; /* with gaps, or nothing */
     const unsigned char *place = (const unsigned char *)(uintptr_t)op->buffer;
-    for (; bytes >= 32; bytes -= 32, place += 32)
-        for (int lane = 0; lane < 4; lane++) {
-            uint64_t word;
-            __builtin_memcpy(&word, place + 8 * lane, sizeof word);
-            sums[lane] = (sums[lane] ^ word) * 0x9e3779b97f4a7c15u;
-            sums[lane] ^= sums[lane] >> 29;
-        }
-    for (; bytes >= 8; bytes -= 8, place += 8) {
-        uint64_t word;
-        __builtin_memcpy(&word, place, sizeof word);
-        sums[0] = (sums[0] ^ word) * 0x9e3779b97f4a7c15u;
-        sums[0] ^= sums[0] >> 29;
+    enum { STEP = LANES * sizeof(uint64_t) };
+    for (; bytes >= STEP; bytes -= STEP, place += STEP) {
+#pragma GCC unroll 8
+        for (int lane = 0; lane < LANES; lane++)
+            sums[lane] = mixed(sums[lane], place + 8 * lane);
     }
+    for (; bytes >= 8; bytes -= 8, place += 8)
+        sums[0] = mixed(sums[0], place);
     for (; bytes > 0; bytes--)
         sums[0] = (sums[0] ^ *place++) * 0x100000001b3u;
     uint64_t hash = 0;
-    for (int lane = 0; lane < 4; lane++)
+    for (int lane = 0; lane < LANES; lane++)
         hash = (hash ^ sums[lane]) * 0x9e3779b97f4a7c15u;
     return (uint32_t)(hash >> 32) | 1;
 }
 
 void recorder_rank_free(struct recorder_rank *me)
 {
-    recorder_ahead_over(me);
+    recorder_ahead_forget(me);
     for (struct request_block *block = me->request_blocks, *next; block; block = next) {
         next = block->next;
         for (int i = 0; i < BLOCK; i++) {
