@@ -228,11 +228,17 @@ INLINE int receive_wait(struct sim_request *receive, MPI_Status *status)
     struct sim_rank *rank = receive->owner;
     while (receive->state != SIM_COMPLETE) {
         receive->waiter = rank;
-        sim_rank_block(rank); /* by then the world may be wide */
+        sim_rank_block_early(rank); /* by then the world may be wide */
     }
     sim_world_leave(rank->world);
     fill_status(status, receive->source_matched, receive->tag_matched, receive->bytes);
     return receive->error;
+}
+
+INLINE void give_way(struct sim_rank *rank)
+{
+    sim_rank_give_way(rank);
+    sim_world_leave(rank->world); /* by then the world may be wide */
 }
 
 /* ---- the calls ---- */
@@ -263,7 +269,7 @@ int PMPI_Recv(void *buffer, int count, MPI_Datatype type, int peer, int tag, MPI
     count_step(in.comm->owner->world);
     sim_rank_starts_end(in.comm->owner);
     if (!receive_now(&receive, &in, status)) {
-        sim_rank_give_way(in.comm->owner);
+        give_way(in.comm->owner);
         return MPI_SUCCESS;
     }
     if (!receive_wait(&receive, status))
@@ -291,7 +297,7 @@ int PMPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int
     bool waits = receive_now(&receive, &in, status);
     send_now(&out);
     if (!waits) {
-        sim_rank_give_way(in.comm->owner);
+        give_way(in.comm->owner);
         return MPI_SUCCESS;
     }
     if (!receive_wait(&receive, status))
