@@ -182,6 +182,9 @@ void recorder_ahead_note(struct recorder_rank *me, struct record_op *op,
 /* Its turn has come; or does not come any more. */
 void recorder_ahead_over(struct recorder_rank *me);
 void recorder_ahead_undo(struct recorder_rank *me);
+void recorder_ahead_forget(struct recorder_rank *me);
+/* MPI_Init, which came back ahead of the rank's first turn; false: it did not. */
+bool recorder_ahead_init(struct recorder_rank *me, const void *site, int error);
 
 /* The caller's recorder, for it alone until recorder_leave; NULL when it is not being recorded. */
 static inline struct recorder_rank *recorder_enter(void)
@@ -191,6 +194,16 @@ static inline struct recorder_rank *recorder_enter(void)
         MPIX_Turn();
     if (me && __builtin_expect(me->before != NULL, 0))
         recorder_ahead_over(me);
+    if (me)
+        recorder_reenter(me);
+    return me;
+}
+
+/* The same for what is not of the record, but of the rank or its thread alone: it need not wait for the
+ * rank's turn. */
+static inline struct recorder_rank *recorder_enter_own(void)
+{
+    struct recorder_rank *me = recorder_me();
     if (me)
         recorder_reenter(me);
     return me;

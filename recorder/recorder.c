@@ -277,7 +277,7 @@ void record_pass_end(uint32_t pass)
 
 void record_site_enter(const void *site)
 {
-    struct recorder_rank *me = recorder_enter();
+    struct recorder_rank *me = recorder_enter_own();
     if (me && me->self->site_depth < RECORDER_DEPTH)
         me->self->sites[me->self->site_depth++] = site;
     recorder_leave(me);
@@ -285,7 +285,7 @@ void record_site_enter(const void *site)
 
 void record_site_leave(void)
 {
-    struct recorder_rank *me = recorder_enter();
+    struct recorder_rank *me = recorder_enter_own();
     if (me && me->self->site_depth > 0)
         me->self->site_depth--;
     recorder_leave(me);

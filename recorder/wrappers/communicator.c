@@ -231,7 +231,7 @@ int MPI_Comm_set_name(MPI_Comm comm, const char *name)
 
 int MPI_Type_free(MPI_Datatype *type)
 {
-    struct recorder_rank *me = recorder_enter();
+    struct recorder_rank *me = recorder_enter_own();
     if (me)
         recorder_type_forget(me, *type);
     recorder_leave(me);
@@ -241,7 +241,10 @@ int MPI_Type_free(MPI_Datatype *type)
 #ifndef RECORDER_PRELOADED /* the preloaded recorder begins and ends inside these itself */
 static void initialised(int error, const void *site)
 {
-    struct recorder_rank *me = recorder_enter();
+    struct recorder_rank *me = recorder_me();
+    if (me && recorder_ahead_init(me, site, error))
+        return;
+    me = recorder_enter();
     struct record_op *op = me ? recorder_op(me, OP_INIT, STATE_BLOCKED, site) : NULL;
     if (op)
         recorder_op_end(me, op, error);

@@ -421,7 +421,8 @@ static void advance(struct sim_collective *collective, struct sim_collective_cal
 }
 
 /* Whether the member went through at once (true) or has to wait. In the monitor. */
-static void arrive(struct sim_collective_call *call)
+/* Whether others are still to come. */
+static bool arrive(struct sim_collective_call *call)
 {
     struct sim_comm *comm = call->comm;
     struct sim_context *context = comm->context;
@@ -430,7 +431,7 @@ static void arrive(struct sim_collective_call *call)
         call->error = MPIX_ERR_REVOKED;
         sim_collective_complain(call, sim_failure_sentence(MPIX_ERR_REVOKED));
         call_complete(call);
-        return;
+        return false;
     }
     struct sim_collective *collective = sim_collective_find(comm, next_number(call));
     context->world->changes++;
@@ -456,8 +457,10 @@ static void arrive(struct sim_collective_call *call)
         advance(collective, call);
     if (context->world->troubled)
         settle(collective);
+    bool others = collective->arrived < collective->size;
     if (collective->completed == collective->size)
         sim_collective_retire(collective);
+    return others;
 }
 
 void sim_collective_complain(struct sim_collective_call *call, const char *complaint)
@@ -529,16 +532,19 @@ int sim_collective_run(struct sim_collective_call *call)
     sim_world_enter(world);
     sim_regions_pending(rank, call, NULL);
     tell_threads(call, call->comm->inside++);
-    arrive(call);
+    bool gives_way = arrive(call);
     while (!call->done) {
         call->waiter = rank;
         sim_rank_block_early(rank);
+        gives_way = false;
     }
     call->comm->inside--;
     if (world->exploring)
         sim_dependences_join(&rank->causes, &call->causes);
     if (call->error)
         return run_failed(call);
+    if (gives_way)
+        sim_rank_give_way(rank);
     sim_world_leave(world);
     sim_call_remark_tell(call);
     return MPI_SUCCESS;

@@ -123,7 +123,7 @@ static inline void take_part(struct sim_comm *comm, struct sim_collective *colle
     if (++collective->arrived == collective->size)
         release_all(collective, rank);
     while (!rank->released)
-        sim_rank_block(rank); /* by then the world may be wide */
+        sim_rank_block_early(rank); /* by then the world may be wide */
     sim_world_leave(world);
 }
 

@@ -78,7 +78,8 @@ struct sim_rank {
     int saved_errno;
     bool initialized, finalized;
     bool plain;                    /* the short ways are open to it: see sim_rank_plain */
-    enum sim_release released : 8; /* see collectives/fastpath.c */
+    enum sim_release released : 7; /* see collectives/fastpath.c */
+    bool early : 1;                /* what it blocks in may end ahead of its turn: see wide.c */
     uint64_t value;                /* the same: what this rank gets from it */
     struct sim_libc_state libc;    /* its first word is the last of the line */
     void *slots[MPIX_SLOTS];
@@ -159,7 +160,6 @@ struct sim_rank {
     jmp_buf *unwind;
     /* Wide worlds only: see wide.c. */
     struct sim_rank *next_early;
-    bool early;          /* what it blocks in may end ahead of its turn */
     bool in_early;       /* it is in the queue of those that may go on ahead of their turn */
     bool may_go_ahead;   /* and that is still so */
     atomic_bool carried; /* by some thread, now */
@@ -487,10 +487,9 @@ static inline void sim_rank_block(struct sim_rank *rank)
  * is: it may come back ahead of its turn. */
 static inline void sim_rank_block_early(struct sim_rank *rank)
 {
-    rank->early = rank->world->threaded;
+    rank->early = true;
     sim_rank_block(rank);
-    if (rank->world->threaded)
-        rank->early = false;
+    rank->early = false;
 }
 
 /* At the end of a blocking call that found done what it would have waited for: those that wait for
@@ -499,8 +498,11 @@ static inline void sim_rank_block_early(struct sim_rank *rank)
 static inline void sim_rank_give_way(struct sim_rank *rank)
 {
     struct sim_world *world = rank->world;
-    if (world->gives_way && world->ready_head)
-        world->executor->give_way(rank);
+    if (!world->gives_way || !world->ready_head)
+        return;
+    rank->early = true;
+    world->executor->give_way(rank);
+    rank->early = false;
 }
 
 /* A row of starts has ended. */

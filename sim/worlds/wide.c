@@ -245,7 +245,7 @@ static void flags_set(struct sim_world *world, bool wide)
         struct sim_rank *rank = &world->ranks[i];
         rank->plain = sim_rank_plain(rank) && !rank->stray.state;
         rank->asleep = rank->state == SIM_BLOCKED;
-        rank->inside = rank->early = rank->in_early = rank->may_go_ahead = false;
+        rank->inside = rank->in_early = rank->may_go_ahead = false;
     }
 }
 
@@ -266,7 +266,7 @@ static void begin_turns(struct sim_world *world)
 {
     struct sim_rank *hosted = sim_current_rank;
     for (struct sim_rank *rank = world->ready_head; rank; rank = rank->next_ready)
-        if (rank->fresh)
+        if (rank->fresh || rank->early)
             early_add(world, rank);
     if (!hosted) {
         pass_turn(world);

@@ -306,6 +306,65 @@ SKIP: {
     }
 }
 
+# So is what they compute first of all, and behind a collective in which nobody had to wait, or all had to; whether the world began on all
+# cores or was seen to compute. They share a file's page, since they have not told each other anything yet.
+open $file, '>', "$folder/first.c" or die;
+print $file <<'C';
+#include <fcntl.h>
+#include <mpi.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    int rank, ranks, all[8] = {0}, one = 0, met = 0, any = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    const char *way = argv[1];
+    _Atomic int *inside = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, open(argv[2], O_RDWR), 0);
+    if (!strcmp(way, "Bcast"))
+        MPI_Bcast(&one, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    if (!strcmp(way, "Scatter"))
+        MPI_Scatter(all, 1, MPI_INT, &one, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    if (!strcmp(way, "Gather"))
+        MPI_Gather(&one, 1, MPI_INT, all, 1, MPI_INT, ranks - 1, MPI_COMM_WORLD);
+    if (!strcmp(way, "Reduce"))
+        MPI_Reduce(&rank, &one, 1, MPI_INT, MPI_SUM, ranks - 1, MPI_COMM_WORLD);
+    if (!strcmp(way, "Barrier"))
+        MPI_Barrier(MPI_COMM_WORLD);
+    if (!strcmp(way, "Allreduce"))
+        MPI_Allreduce(&rank, &one, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (!strcmp(way, "Alltoall"))
+        MPI_Alltoall(all, 1, MPI_INT, all + 4, 1, MPI_INT, MPI_COMM_WORLD);
+    met = atomic_fetch_add(&inside[0], 1) > 0;
+    for (long rounds = 100000000; !met && rounds; rounds--)
+        met = atomic_load_explicit(&inside[0], memory_order_relaxed) > 1;
+    atomic_fetch_sub(&inside[0], 1);
+    MPI_Allreduce(&met, &any, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (!rank)
+        printf("%s\n", any ? "beside" : "one after the other");
+    MPI_Finalize();
+    return 0;
+}
+C
+close $file;
+SKIP: {
+    my @ways = qw(Init Bcast Scatter Gather Reduce Barrier Allreduce Alltoall);
+    skip 'sanitizers follow no rank from thread to thread', 4 * @ways if $simrun =~ /-(address|thread)/;
+    for my $way (@ways) {
+        for my $how ('', '--record none', '--cores 2', '--cores 2 --record none') {
+            skip 'a machine of one core', 1 if $how !~ /cores/ && `nproc` < 2;
+            open my $page, '>', "$folder/page" or die;
+            print $page "\0" x 4096;
+            close $page;
+            like(`timeout 100 '$simrun' --db none $how -n 4 $folder/first.c $way $folder/page 2>&1`, qr/^beside$/m, "ranks compute side by side behind $way ($how)");
+        }
+        same_everywhere("-n 4 $folder/first.c $way $folder/page", 2, 3) if $way eq 'Init' || $way eq 'Bcast';
+    }
+}
+
 my $refused = `'$simrun' --cores none ring 2>&1`;
 like($refused, qr/--cores.*none.*a number from 1 on, or all/s, 'a wrong number of cores is refused');
 done_testing;
