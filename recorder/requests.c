@@ -202,7 +202,6 @@ void recorder_request_complete(struct recorder_rank *me, uint64_t key,
     request->active = request->taken = false;
     if (request->parts)
         request->parts->open = false;
-    request->second = NULL;
     if (!request->pattern)
         recorder_request_remove(me, key, request);
 }

@@ -8,7 +8,7 @@ zero and not that the first field is; by how much an array grows, as any amount 
 Nor what changes nothing, whatever the program: a comparison at its border where the larger or smaller of the two is taken, for equal ones
 are the same, or where the two are known to be unlike (if (a != b) return a < b ? -1 : 1); more room than is asked for in malloc and its
 like; another split of a range than at its middle (low + (high - low) / 2); which number what compares for qsort returns, as its sign
-counts; what open_memstream writes over; what is compiled for another MPI than the machine's own, or for another processor, and not here."""
+counts; the break at a switch's end; what open_memstream writes over; what is compiled for another MPI than the machine's own, or for another processor, and not here."""
 
 import platform
 import re
@@ -101,6 +101,7 @@ class Mutants:
         banned = set(banned) | lines_not_compiled(self.lines)
         self.next_number, self.banned, self.rows, self.swaps = next_number, banned, [], []
         self.left_out, self.functions, self.function, self.is_for_qsort = left_out, set(), None, False
+        self.switch_ends = set() # their closing braces
         self.ties, self.roomy = set(), False # comparisons whose border changes nothing; inside of an allocation
 
     # ---- pieces ----
@@ -383,6 +384,8 @@ class Mutants:
         else:
             head = self.list(opening + 1, closing)
         text = self.raw(i, opening + 1) + head + self.raw(closing, closing + 1)
+        if keyword == 'switch' and closing + 1 < high and self.tokens[closing + 1].text == '{':
+            self.switch_ends.add(self.tokens[closing + 1].mate)
         rest, end = self.statement(closing + 1, high) if closing + 1 < high else ('', closing + 1)
         return text + rest, end
 
@@ -402,7 +405,7 @@ class Mutants:
     def may_drop(self, low, end):
         first = self.tokens[low]
         if first.text in ('break', 'continue'):
-            return True
+            return end + 1 not in self.switch_ends
         if first.kind != 'name' or low + 1 >= end:
             return first.text in ('++', '--', '*') and end > low + 1
         after = self.tokens[low + 1]

@@ -498,6 +498,37 @@ static void long_paths(void)
     trace_free(trace);
 }
 
+/* Calls that return before they are done have names of their own (MPI-4.1, A.3). */
+static void names_of_starts(void)
+{
+    static const struct {
+        enum op_kind kind;
+        const char *name;
+    } rows[] = {{OP_PUT, "Rput"},
+                {OP_GET, "Rget"},
+                {OP_ACCUMULATE, "Raccumulate"},
+                {OP_GET_ACCUMULATE, "Rget_accumulate"},
+                {OP_BARRIER, "Ibarrier"},
+                {OP_BCAST, "Ibcast"},
+                {OP_ALLREDUCE, "Iallreduce"},
+                {OP_GATHER, "Igather"},
+                {OP_SCAN, "Iscan"},
+                {OP_REDUCE_SCATTER, "Ireduce_scatter"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct trace *trace = trace_new(1);
+        char text[64];
+        struct trace_plain_op op = trace_op_none(0, rows[i].kind);
+        op.flags = OP_NONBLOCKING;
+        op.state = STATE_COMPLETE;
+        trace_add_op(trace, &op);
+        tap_ok(finish(trace), "a trace of one call");
+        trace_op_text(trace, 0, text, sizeof text);
+        text[strcspn(text, " ")] = 0;
+        tap_is_str(text, rows[i].name, "a started %s is told as it is called", rows[i].name + 1);
+        trace_free(trace);
+    }
+}
+
 int main(void)
 {
     groups_ranks();
@@ -515,5 +546,6 @@ int main(void)
     is_linear();
     is_linear_by_amount();
     long_paths();
+    names_of_starts();
     return tap_done();
 }

@@ -294,7 +294,7 @@ static bool has_peers(const struct trace_plain_op *op)
 
 static bool rank_valid(const struct trace *trace, int32_t rank)
 {
-    return rank == TRACE_ANY || rank == TRACE_NONE || (rank >= 0 && (uint32_t)rank < trace->ranks);
+    return rank == TRACE_ANY || rank == TRACE_NONE || (uint32_t)rank < trace->ranks;
 }
 
 /* What missing keys stand for. */

@@ -364,11 +364,11 @@ static bool has_peers(int kind)
 
 static void write_comm_of(const struct trace *trace, const struct trace_op *op, FILE *out)
 {
-    uint32_t id = op->form->comm < trace->comm_count ? trace->comms[op->form->comm].id : 0;
-    bool known = op->form->comm < trace->comm_count;
-    if (known && !(has_peers(op->kind) && id == 1))
-        fprintf(out, ",\"comm\":%" PRIu32, id);
-    if (!known && has_peers(op->kind))
+    const struct trace_comm *comm =
+        op->form->comm < trace->comm_count ? &trace->comms[op->form->comm] : NULL;
+    if (comm && !(has_peers(op->kind) && comm->id == 1))
+        fprintf(out, ",\"comm\":%" PRIu32, comm->id);
+    if (!comm && has_peers(op->kind))
         fputs(",\"comm\":null", out);
     if (op->comm_seq || op_kind_class(op->kind) == CLASS_COLLECTIVE)
         fprintf(out, ",\"comm_seq\":%" PRIu32, op->comm_seq);

@@ -185,11 +185,11 @@ static bool take_plain(struct json *json, int64_t *value)
         return false;
     blanks(json);
     const unsigned char *data = json->input->data;
-    size_t at = json->start, first, end = json->end - at > 20 ? at + 20 : json->end;
-    bool negative = at < end && data[at] == '-';
-    uint64_t number = 0; /* of up to 20 digits, of which only 18 are used */
+    size_t at = json->start, first;
+    bool negative = at < json->end && data[at] == '-';
+    uint64_t number = 0; /* of more than 18 digits it is not used */
     first = at += negative;
-    for (; at < end && data[at] >= '0' && data[at] <= '9'; at++)
+    for (; at < json->end && data[at] >= '0' && data[at] <= '9'; at++)
         number = number * 10 + (uint64_t)(data[at] - '0');
     size_t length = at - first;
     if (length == 0 || length > 18 || (length > 1 && data[first] == '0') || at >= json->end ||
