@@ -143,6 +143,52 @@ static void wrong_root(void)
     diff_bcast(input(tape_, "x"), 99, MPI_COMM_WORLD);
 }
 
+static int tried_root; /* beside the ranks of two */
+
+static void bcast_from(void)
+{
+    TAPE();
+    diff_bcast(input(tape_, "x"), tried_root, MPI_COMM_WORLD);
+}
+
+static void reduce_to(void)
+{
+    TAPE();
+    diff_reduce(input(tape_, "x"), MPI_SUM, tried_root, MPI_COMM_WORLD);
+}
+
+static void gather_to(void)
+{
+    TAPE();
+    diff_gather(input(tape_, "x"), tried_root, MPI_COMM_WORLD);
+}
+
+static void scatter_from(void)
+{
+    TAPE();
+    diff_scatter(input(tape_, "x"), 1, tried_root, MPI_COMM_WORLD);
+}
+
+static void result_changed_after_saving(void)
+{
+    TAPE();
+    struct diff_tensor *y = diff_exp(input(tape_, "x"));
+    struct diff_tensor *loss = diff_sum(y);
+    ((double *)diff_values_modify(y))[0] = 7;
+    diff_backward(loss);
+    diff_tape_free(tape_);
+}
+
+static void second_changed_after_saving(void)
+{
+    TAPE();
+    struct diff_tensor *x = input(tape_, "x"), *z = diff_scale(input(tape_, "z"), 2);
+    struct diff_tensor *loss = diff_sum(diff_mul(x, z));
+    ((double *)diff_values_modify(z))[1] = 7;
+    diff_backward(loss);
+    diff_tape_free(tape_);
+}
+
 static void scan_of_averages(void)
 {
     TAPE();
@@ -223,6 +269,7 @@ static void accumulation(void)
     TAPE();
     struct diff_tensor *x = input(tape_, "x"), *middle = diff_scale(x, 2);
     diff_retain_gradient(middle);
+    diff_retain_gradient(middle); /* once more is the same */
     diff_backward(diff_sum(middle));
     diff_backward(diff_sum(diff_scale(x, 5)));
     expect(((const double *)diff_gradient(x))[0] == 7, "gradients of two losses add up");
@@ -333,6 +380,22 @@ int main(void)
          "add of tensors of different shapes (2 and 1 values)");
     ends("a root outside the communicator", wrong_root, "M009",
          "Bcast: the root is not a rank of the communicator");
+    static void (*const rooted[])(void) = {bcast_from, reduce_to, gather_to, scatter_from};
+    static const char *const names[] = {"Bcast", "Reduce", "Gather", "Scatter"};
+    for (size_t i = 0; i < sizeof rooted / sizeof *rooted; i++)
+        for (tried_root = -1; tried_root <= 2; tried_root++) {
+            char words[80];
+            snprintf(words, sizeof words, "%s: the root is not a rank of the communicator",
+                     names[i]);
+            if (tried_root < 0 || tried_root > 1)
+                ends("a root next to the ranks", rooted[i], "M009", words);
+            else
+                outcome_is("a root among the ranks is fine", rooted[i], OUTCOME_FINISHED);
+        }
+    ends("a result changed after it was saved", result_changed_after_saving, "G008",
+         "output 0 was changed in place after it had been saved");
+    ends("a second operand changed after it was saved", second_changed_after_saving, "G008",
+         "input 1 was changed in place after the operation had saved it");
     ends("a scan of averages", scan_of_averages, "M009", "Scan: a scan has no average");
     ends("marking the gradient of no input", mark_without_input, "M009",
          "diff_mark_gradient of nobody, which no diff_mark_input named");
