@@ -91,7 +91,8 @@ struct conf_result {
 struct conf_kept;
 
 struct conf_options {
-    unsigned thin;          /* take every thin-th case, 1: all */
+    unsigned thin;          /* take one case of so many, 1: all */
+    unsigned part;          /* which: 0 .. thin - 1 */
     bool exact_forward;     /* the machine combines in rank order */
     struct conf_kept *kept; /* gets the values of the run; NULL: nobody wants them */
 };

@@ -98,7 +98,8 @@ struct visitor {
 static void visit(const struct conf_case *at, void *context)
 {
     struct visitor *visitor = context;
-    if (conf_mixed(visitor->number++, 5, 5) % visitor->checker.options->thin != 0)
+    const struct conf_options *options = visitor->checker.options;
+    if (conf_mixed(visitor->number++, 5, 5) % options->thin != options->part)
         return;
     visitor->checker.at = at;
     if (getenv("CONFORMANCE_VERBOSE")) {
