@@ -11,7 +11,8 @@
  * A body runs between MPI_Init and MPI_Finalize. One TAP test per sentence: it passes when in every
  * world all ranks came to their end, no expectation failed, and at least one was looked at. The
  * worlds are the sizes of the test under every variant: fibers and OS threads, eager and
- * rendezvous, minimal and strict collectives, seeded choices, delayed wildcards.
+ * rendezvous, minimal and strict collectives, seeded choices, delayed wildcards; the largest on OS
+ * threads without the other traits, unless FULL=1.
  *
  * Single worlds with other outcomes: world_try. */
 #ifndef TESTS_WORLD_HARNESS_H
@@ -172,6 +173,14 @@ static inline bool world_suits(const struct world_variant *variant, int needs)
              (needs & WORLD_MINIMAL && (variant->strict || variant->send_model != SIM_SEND_EAGER)));
 }
 
+/* Large worlds of OS threads take turns for long: they are asked without a variant's other traits.
+ * FULL=1: with all. */
+static inline bool world_is_dear(const struct world_variant *variant, int ranks)
+{
+    bool plain = variant->send_model == SIM_SEND_EAGER && !variant->strict && !variant->seeded;
+    return ranks > 5 && variant->executor != SIM_FIBERS && !plain && !getenv("FULL");
+}
+
 /* Runs a body on worlds of these sizes (ended by 0) under every variant that suits its needs. */
 static inline void world_test_sizes(const char *name, world_body *body, int needs, const int *sizes)
 {
@@ -180,6 +189,8 @@ static inline void world_test_sizes(const char *name, world_body *body, int need
     for (size_t v = 0; v < sizeof world_variants / sizeof *world_variants && passed; v++) {
         const struct world_variant *variant = &world_variants[v];
         for (int i = 0; sizes[i] && passed && world_suits(variant, needs); i++) {
+            if (world_is_dear(variant, sizes[i]))
+                continue;
             struct sim_world_options options = world_options(sizes[i]);
             options.executor = variant->executor;
             options.send_model = variant->send_model;
