@@ -70,11 +70,13 @@ stub     := $(BUILD)/lib/libmpi_abi.so.1
 systems  := $(foreach d,$(wildcard collectives/systems/*/),$(wildcard $d$(notdir $(d:/=)).h))
 public_headers := sim/mpi.h sim/mpi-ext.h sim/mpix.h sim/words.h collectives/diff.h collectives/diff_tool.h $(systems)
 tool_headers := collectives/diff_tool.hpp collectives/diff_adolc.hpp collectives/diff_rad.hpp
-public   := $(addprefix $(BUILD)/include/simrun/,$(notdir $(public_headers) $(tool_headers)))
+# The same for every variant, and in one place: what one compiles with them, simrun's cache has for the others.
+include  := $(if $(filter build/%,$(BUILD)),build,$(BUILD))/include/simrun
+public   := $(addprefix $(include)/,$(notdir $(public_headers) $(tool_headers)))
 wrappers := $(addprefix $(BUILD)/,simcc simc++ simfort)
 start    := $(BUILD)/lib/simrun_start.o
 shims    := $(addprefix $(BUILD)/lib/shims/,libmpi.so.40 libmpi_mpifh.so.40 libmpich.so.12)
-fortran  := $(BUILD)/lib/libsimrun_fortran.so.1 $(addprefix $(BUILD)/include/simrun/,mpif.h mpi.f90 mpi_f08.f90)
+fortran  := $(BUILD)/lib/libsimrun_fortran.so.1 $(addprefix $(include)/,mpif.h mpi.f90 mpi_f08.f90)
 # A plugin of gcc's for programs under test, where its headers and g++ are installed.
 gcc_headers := $(wildcard $(shell gcc -print-file-name=plugin 2>/dev/null)/include/gcc-plugin.h)
 loops    := $(if $(and $(gcc_headers),$(shell command -v g++)),$(BUILD)/lib/loops-$(shell gcc -dumpfullversion).so)
@@ -136,13 +138,13 @@ fortran_bindings = perl sim/fortran/bindings.pl
 $(BUILD)/gen/fortran/functions.c: sim/fortran/bindings.pl sim/shims/prototypes.pl sim/fortran/by_hand.c sim/mpi.h
 	@mkdir -p $(@D)
 	@$(fortran_bindings) functions >$@.new && mv $@.new $@
-$(BUILD)/include/simrun/mpif.h: sim/fortran/bindings.pl sim/shims/prototypes.pl sim/mpi.h
+$(include)/mpif.h: sim/fortran/bindings.pl sim/shims/prototypes.pl sim/mpi.h
 	@mkdir -p $(@D)
 	@$(fortran_bindings) mpif >$@.new && mv $@.new $@
-$(BUILD)/include/simrun/mpi.f90: sim/fortran/bindings.pl sim/shims/prototypes.pl sim/mpi.h
+$(include)/mpi.f90: sim/fortran/bindings.pl sim/shims/prototypes.pl sim/mpi.h
 	@mkdir -p $(@D)
 	@$(fortran_bindings) module >$@.new && mv $@.new $@
-$(BUILD)/include/simrun/mpi_f08.f90: sim/fortran/bindings.pl sim/shims/prototypes.pl sim/mpi.h
+$(include)/mpi_f08.f90: sim/fortran/bindings.pl sim/shims/prototypes.pl sim/mpi.h
 	@mkdir -p $(@D)
 	@$(fortran_bindings) module08 >$@.new && mv $@.new $@
 $(BUILD)/lib/libsimrun_fortran.so.1: $(BUILD)/gen/fortran/functions.c $(wildcard sim/fortran/*.[ch]) $(stub)
@@ -158,7 +160,7 @@ $(BUILD)/lib/loops-%.so: sim/compile/loops.cc
 	  { rm -f $@.new; $(if $(WERROR),false,echo "loops of instrumented programs will be slow: this gcc is not known"); }
 
 define link_header
-$(BUILD)/include/simrun/$(notdir $1): $1
+$(include)/$(notdir $1): $1
 	@mkdir -p $$(@D)
 	@ln -sfr $$< $$@
 endef
@@ -190,7 +192,10 @@ $(BUILD)/gen/abi_values.h: tests/data/mpi-abi-values.tsv
 	@sed -n '/^#/d; s/\t\(0x[0-9a-f]*\) \((MPI_.*)\)$$/\t\2\1/; s/\t/, /; s/.*/ABI_VALUE(&)/p' $< >$@
 
 # One test program per object; all link everything but the command line's main, and a malloc with fences where they have none of their
-# own. The conformance suite of collectives is several.
+# own. The conformance suite of collectives is several. They are many: a quick linker, where there is one, and no copies of the debug
+# information, unless it is to be read: DEBUG_TESTS=1, or a sanitizer.
+quick_link := $(shell echo 'int main(void){return 0;}' | $(CC) -fuse-ld=gold -x c -o /dev/null - 2>/dev/null && echo -fuse-ld=gold)
+quick_link += $(if $(SAN)$(DEBUG_TESTS),,-Wl,--strip-debug)
 fence    := $(BUILD)/obj/tests/fences/libfence.a
 $(fence): $(fence:libfence.a=fence.o)
 	@rm -f $@
@@ -198,7 +203,7 @@ $(fence): $(fence:libfence.a=fence.o)
 
 $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(BUILD)/libsimrun.a $(fence)
 	@mkdir -p $(@D)
-	$Q$(CC) $(ALLFLAGS) -rdynamic -o $@ $(filter %.o,$^) -Wl,--whole-archive $(BUILD)/libsimrun.a -Wl,--no-whole-archive $(fence) $(LIBS)
+	$Q$(CC) $(ALLFLAGS) $(quick_link) -rdynamic -o $@ $(filter %.o,$^) -Wl,--whole-archive $(BUILD)/libsimrun.a -Wl,--no-whole-archive $(fence) $(LIBS)
 
 $(addprefix $(BUILD)/tests/collectives/test_diff_,conformance peers): $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/collectives/diff_conformance_*.c))
 
@@ -229,8 +234,14 @@ LEAVE    ?=
 scripts  := $(filter-out $(LEAVE),$(scripts))
 check-programs: all $(tests)
 # The recorder for real MPIs is tested where it was built (make peers), and not as it was then.
+# The longest begin first, so that none of them runs alone in the end.
+longest  := tests/cli/catalogue.t $(addprefix $(BUILD)/tests/,systems/test_server_training gradients/test_diff_windows collectives/test_diff_conformance \
+            conformance/test_conformance_collectives conformance/test_conformance_partitioned checker/test_check_polls checker/test_soundness) \
+            tests/house/docs.t tests/gradients/tools.t tests/hostile/ways.t tests/memory/loops.t tests/gradients/adjoints.t tests/cli/cli_durability.t \
+            tests/memory/algorithms.t tests/memory/helpers.t tests/memory/memory.t
+ordered  := $(filter $(tests) $(scripts),$(longest)) $(filter-out $(longest),$(tests) $(scripts))
 check: check-programs $(wildcard build/peers/*/libsimrecord.so)
-	@unset MAKEFLAGS; OMP_WAIT_POLICY=passive SIMRUN=$(BUILD)/simrun BUILD=$(BUILD) prove --directives -e '' $(tests) $(scripts)
+	@unset MAKEFLAGS; OMP_WAIT_POLICY=passive SIMRUN=$(BUILD)/simrun BUILD=$(BUILD) prove --directives -e '' $(ordered)
 
 $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(BUILD)/libsimrun.a
 	@mkdir -p $(@D)

@@ -28,7 +28,7 @@ int main(int argc, char **argv)
 }
 END
 echo "TAP version 13"
-if ! gcc -fsanitize=address -o probe heap.c -I"$bin/include/simrun" -L"$bin/lib" -lmpi_abi >probe.log 2>&1 || [ "$(readelf -d "$bin/simrun" | grep -c 'lib[at]san')" -gt 0 ]; then
+if ! gcc -fsanitize=address -o probe heap.c -I"$(simcc -showme:incdirs)" -L"$bin/lib" -lmpi_abi >probe.log 2>&1 || [ "$(readelf -d "$bin/simrun" | grep -c 'lib[at]san')" -gt 0 ]; then
     echo "1..0 # SKIP no address sanitizer, or simrun is built with one"
     exit 0
 fi
