@@ -44,7 +44,8 @@ packages := sqlite3 libdw libelf libzstd
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla \
             -Wundef -Wcast-qual -Wwrite-strings -Wpointer-arith -Wformat=2 $(if $(WERROR),-Werror)
-CFLAGS   ?= -O2 -g
+# A sanitizer's code is optimised by half: it compiles in half the time, runs about as fast, and has every frame a report names.
+CFLAGS   ?= $(if $(SAN),-O1 -g1,-O2 -g)
 # Where gcc would clear or copy a small struct with `rep stos`, which starts slowly, let it use plain stores.
 inline_stores := -mmemset-strategy=vector_loop:512:noalign,libcall:-1:noalign -mmemcpy-strategy=vector_loop:512:noalign,libcall:-1:noalign
 TUNING   := $(shell $(CC) $(inline_stores) -x c -c -o /dev/null /dev/null 2>/dev/null && echo '$(inline_stores)')

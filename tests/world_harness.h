@@ -28,6 +28,7 @@
 #include "collectives/experiment/probe.h"
 #include "collectives/tape/state.h"
 #include "sim/worlds/world.h"
+#include "tests/sanitized.h"
 #include "tests/tap.h"
 
 typedef void world_body(int rank, int size);
@@ -173,12 +174,13 @@ static inline bool world_suits(const struct world_variant *variant, int needs)
              (needs & WORLD_MINIMAL && (variant->strict || variant->send_model != SIM_SEND_EAGER)));
 }
 
-/* Large worlds of OS threads take turns for long: they are asked without a variant's other traits.
- * FULL=1: with all. */
+/* Large worlds of OS threads take turns for long: they are asked without a variant's other traits,
+ * and not under AddressSanitizer. FULL=1: with all, everywhere. */
 static inline bool world_is_dear(const struct world_variant *variant, int ranks)
 {
     bool plain = variant->send_model == SIM_SEND_EAGER && !variant->strict && !variant->seeded;
-    return ranks > 5 && variant->executor != SIM_FIBERS && !plain && !getenv("FULL");
+    return ranks > 5 && variant->executor != SIM_FIBERS && !(plain && !SANITIZED_ADDRESS) &&
+           !getenv("FULL");
 }
 
 /* Runs a body on worlds of these sizes (ended by 0) under every variant that suits its needs. */

@@ -72,7 +72,7 @@ static bool world_pass(int ranks, unsigned thin, enum sim_executor_kind executor
     options.stack_size = 0;
     struct world_context context = {
         {.thin = thin, .part = (unsigned)ranks % thin, .exact_forward = true},
-                                    calloc((size_t)ranks, sizeof(struct conf_result))};
+        calloc((size_t)ranks, sizeof(struct conf_result))};
     struct sim_world *world = sim_world_new(&options, &failure);
     if (!world || !context.results)
         return false;
