@@ -206,8 +206,8 @@ $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(BUILD)/libsimrun.a $(fence)
 	@mkdir -p $(@D)
 	$Q$(CC) $(ALLFLAGS) $(quick_link) -rdynamic -o $@ $(filter %.o,$^) -Wl,--whole-archive $(BUILD)/libsimrun.a -Wl,--no-whole-archive $(fence) $(LIBS)
 
-# These two look at themselves: at their lines, and at the thread-local variables that the linker placed.
-$(BUILD)/tests/recorder/test_recorder $(BUILD)/tests/sim/test_loader: quick_link :=
+# Some look at themselves: at their lines, and at the thread-local variables that the linker placed.
+$(addprefix $(BUILD)/tests/,recorder/test_recorder recorder/test_recording_files sim/test_loader): quick_link :=
 
 $(addprefix $(BUILD)/tests/collectives/test_diff_,conformance peers): $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/collectives/diff_conformance_*.c))
 
