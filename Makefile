@@ -193,10 +193,8 @@ $(BUILD)/gen/abi_values.h: tests/data/mpi-abi-values.tsv
 	@sed -n '/^#/d; s/\t\(0x[0-9a-f]*\) \((MPI_.*)\)$$/\t\2\1/; s/\t/, /; s/.*/ABI_VALUE(&)/p' $< >$@
 
 # One test program per object; all link everything but the command line's main, and a malloc with fences where they have none of their
-# own. The conformance suite of collectives is several. They are many: a quick linker, where there is one, and no copies of the debug
-# information, unless it is to be read: DEBUG_TESTS=1, or a sanitizer.
+# own. The conformance suite of collectives is several. They are many: a quick linker, where there is one.
 quick_link := $(shell echo 'int main(void){return 0;}' | $(CC) -fuse-ld=gold -x c -o /dev/null - 2>/dev/null && echo -fuse-ld=gold)
-quick_link += $(if $(SAN)$(DEBUG_TESTS),,-Wl,--strip-debug)
 fence    := $(BUILD)/obj/tests/fences/libfence.a
 $(fence): $(fence:libfence.a=fence.o)
 	@rm -f $@
@@ -206,8 +204,8 @@ $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(BUILD)/libsimrun.a $(fence)
 	@mkdir -p $(@D)
 	$Q$(CC) $(ALLFLAGS) $(quick_link) -rdynamic -o $@ $(filter %.o,$^) -Wl,--whole-archive $(BUILD)/libsimrun.a -Wl,--no-whole-archive $(fence) $(LIBS)
 
-# Some look at themselves: at their lines, and at the thread-local variables that the linker placed.
-$(addprefix $(BUILD)/tests/,recorder/test_recorder recorder/test_recording_files sim/test_loader): quick_link :=
+# It looks at its own thread-local variables, where the usual linker places them.
+$(BUILD)/tests/sim/test_loader: quick_link :=
 
 $(addprefix $(BUILD)/tests/collectives/test_diff_,conformance peers): $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/collectives/diff_conformance_*.c))
 
