@@ -117,9 +117,11 @@ static inline void changes_number(const struct changes_text *text,
                                           "null", "2147483647", "2147483648", "4294967295"};
     long long number = 0;
     bool plain = sscanf(text->text + value->begin, "%lld", &number) == 1;
-    if (plain && dice_below(state, 4))
-        snprintf(edit->text, sizeof edit->text, "%lld", number + (dice_below(state, 2) ? 1 : -1));
-    else if (plain)
+    if (plain && dice_below(state, 4)) { /* beyond the largest is the least */
+        unsigned long long step = dice_below(state, 2) ? 1 : ~0ull;
+        snprintf(edit->text, sizeof edit->text, "%lld",
+                 (long long)((unsigned long long)number + step));
+    } else if (plain)
         snprintf(edit->text, sizeof edit->text, "%s",
                  borders[dice_below(state, sizeof borders / sizeof *borders)]);
 }
