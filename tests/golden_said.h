@@ -271,6 +271,7 @@ static inline void said_close(void)
     golden_close(
         &said_state.golden,
         "what is said of these programs, and of them with values changed, is what was said");
+    said_state.open = false;
 }
 
 #endif

@@ -246,9 +246,10 @@ static void circle(void)
            "a pass whose edges go in a circle is judged as recorded, and told");
 }
 
-static void race(bool caused, const char *codes, const char *name)
+static void race_on(const char *comm, bool caused, const char *codes, const char *name)
 {
     struct program p = program_new(3);
+    snprintf(p.trace->comms[p.world].name, sizeof p.trace->comms[p.world].name, "%s", comm);
     program_p2p(&p, 1, OP_SEND, 0, 0, 1);
     struct trace_plain_op op = program_op(&p, 0, OP_RECV, 2);
     op.peer = TRACE_ANY;
@@ -266,6 +267,24 @@ static void race(bool caused, const char *codes, const char *name)
     program_finish(&p);
     tap_is_str(program_codes(&p, NULL, found, sizeof found), codes, "%s", name);
     trace_free(p.trace);
+}
+
+static void race(bool caused, const char *codes, const char *name)
+{
+    race_on("world", caused, codes, name);
+}
+
+/* A communicator may say that its receivers make the same of every order. */
+static void races_that_are_free(void)
+{
+    static const struct {
+        const char *name, *codes;
+    } rows[] = {{"work: any order", ""},     {": any order", ""},
+                {"any order", "R003"},       {"work: any orders", "R003"},
+                {"work: any orde", "R003"},  {"any order: work", "R003"},
+                {"work: many order", "R003"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        race_on(rows[i].name, false, rows[i].codes, rows[i].name);
 }
 
 int main(void)
@@ -304,5 +323,6 @@ int main(void)
     race(false, "R003", "a wildcard receive with two concurrent senders is a race");
     race(true, "", "a message sent because of the receive is no race");
     said_close();
+    races_that_are_free();
     return tap_done();
 }
