@@ -110,7 +110,7 @@ static void missing_add(char *missing, size_t size, const struct diff_probe *pro
 }
 
 /* Every function of diff.h that communicates, and both forms of every row of the library's table of
- * collectives, took part in some case. */
+ * collectives, took part in some case: of all, so that a sanitizer would see them once more. */
 static void coverage_test(void)
 {
     struct conf_result results[TRACED_RANKS];
@@ -150,7 +150,7 @@ int main(int argc, char **argv)
         printf("%ld cases, %ld failed %s\n", all[0].cases, all[0].failed, all[0].text);
         return 0;
     }
-    tap_plan(SIZES + 6);
+    tap_plan(SIZES + (SANITIZED_ADDRESS ? 3 : 6));
 #pragma omp parallel for schedule(dynamic)
     for (int i = SIZES - 1; i >= 0; i--) {
         unsigned thin = thin_of(sizes[i], false), smaller = thin_of(sizes[i], true);
@@ -178,7 +178,8 @@ int main(int argc, char **argv)
     tap_test_ok(world_pass(4, 400, SIM_FIBERS, SIM_SEND_RENDEZVOUS, &rendezvous) &&
                     rendezvous.failed == 0,
                 TAP_HERE, rendezvous.text, "and worlds where sends wait for their receives");
-    coverage_test();
+    if (!SANITIZED_ADDRESS)
+        coverage_test();
     tap_note("%ld combinations, %ld values compared", cases, checks);
     return tap_done();
 }
