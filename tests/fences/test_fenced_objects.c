@@ -1,5 +1,7 @@
 /* Worlds give all their memory back whose programs freed what they made: datatypes, groups, communicators, topologies, attributes,
  * operations, info, windows, requests of all kinds. Nor do they touch what is not theirs (fence.h), also where nothing is freed. */
+#include "sim/messages/mailbox.h"
+#include "sim/worlds/rank.h"
 #include "sim/worlds/world.h"
 #include "tests/dice.h"
 #include "tests/fences/fence.h"
@@ -134,7 +136,8 @@ static void messages(MPI_Comm comm, int rank)
     int right = (rank + 1) % RANKS, left = (rank + RANKS - 1) % RANKS;
     char *buffer = malloc(4096);
     void *detached;
-    MPI_Request requests[4], parts[2], lost[2];
+    MPI_Request requests[4], parts[2], lost[5];
+    int pooled = (int)((size_t)64 << (SIM_POOL_CLASSES - 1)) - (int)sizeof(struct sim_message);
     MPI_Buffer_attach(buffer, 4096);
     MPI_Irecv(&in[0], 1, MPI_INT, MPI_ANY_SOURCE, 5, comm, &requests[0]);
     MPI_Irecv(back, 5000, MPI_INT, left, 6, comm, &requests[1]);
@@ -155,6 +158,8 @@ static void messages(MPI_Comm comm, int rank)
     }
     MPI_Irecv(&in[1], 1, MPI_INT, left, 8, comm, &lost[0]);
     MPI_Isend(large, 100, MPI_INT, right, 9, comm, &lost[1]);
+    for (int i = 0; i < 3; i++) /* the largest that is in a slab, and its neighbours */
+        MPI_Isend(large, pooled - 1 + i, MPI_BYTE, right, 10, comm, &lost[2 + i]);
 }
 
 static int run_rank(void *context, int rank)
