@@ -24,6 +24,7 @@ long fence_wrong(void)
 #include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -61,6 +62,12 @@ static void enter(void)
 static void leave(void)
 {
     atomic_flag_clear_explicit(&lock, memory_order_release);
+}
+
+/* Of a process with several threads, the child has only the one that forked. */
+static __attribute__((constructor)) void guard_forks(void)
+{
+    pthread_atfork(enter, leave, leave);
 }
 
 long fence_live(void)
