@@ -289,21 +289,24 @@ int clearenv(void)
     return 0;
 }
 
+static char *variable_value(const struct libc_process *own, const char *name)
+{
+    char **found = is_name(name) ? variable_find(own, name, strlen(name)) : NULL;
+    return found ? *found + strlen(name) + 1 : NULL;
+}
+
 char *getenv(const char *name)
 {
     LIBC_REAL(getenv);
     struct libc_process *own = process_if_any(LIBC_CALLER);
-    if (!own || !own->environment)
-        return real(name);
-    char **found = is_name(name) ? variable_find(own, name, strlen(name)) : NULL;
-    return found ? *found + strlen(name) + 1 : NULL;
+    return own && own->environment ? variable_value(own, name) : real(name);
 }
 
 char *secure_getenv(const char *name)
 {
     LIBC_REAL(secure_getenv);
     struct libc_process *own = process_if_any(LIBC_CALLER);
-    return own && own->environment ? getenv(name) : real(name);
+    return own && own->environment ? variable_value(own, name) : real(name);
 }
 
 /* The locale. */
