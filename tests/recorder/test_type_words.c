@@ -34,6 +34,14 @@ static void append(struct map *map, const struct map *more, int times)
 
 static MPI_Datatype draw(struct map *map, int depth);
 
+static void drop(MPI_Datatype type)
+{
+    int numbers, addresses, types, combiner;
+    MPI_Type_get_envelope(type, &numbers, &addresses, &types, &combiner);
+    if (combiner != MPI_COMBINER_NAMED)
+        MPI_Type_free(&type);
+}
+
 static MPI_Datatype draw_struct(struct map *map, int depth)
 {
     int count = 1 + (int)below(4), blocks[4];
@@ -50,12 +58,8 @@ static MPI_Datatype draw_struct(struct map *map, int depth)
         append(map, &part, blocks[i]);
     }
     MPI_Type_create_struct(count, blocks, at, parts, &made);
-    for (int i = 0; i < count; i++) {
-        int numbers, addresses, types, combiner;
-        MPI_Type_get_envelope(parts[i], &numbers, &addresses, &types, &combiner);
-        if (combiner != MPI_COMBINER_NAMED)
-            MPI_Type_free(&parts[i]);
-    }
+    for (int i = 0; i < count; i++)
+        drop(parts[i]);
     return made;
 }
 
@@ -65,7 +69,6 @@ static MPI_Datatype draw_same(struct map *map, int depth)
     MPI_Aint low, extent, far[2];
     MPI_Datatype inner = draw(&part, depth - 1), made;
     int lengths[] = {1 + (int)below(2), 1 + (int)below(2)}, at[] = {0, 3}, times;
-    int numbers, addresses, types, combiner;
     MPI_Type_get_extent(inner, &low, &extent);
     far[0] = 0;
     far[1] = 4 * extent;
@@ -95,9 +98,7 @@ static MPI_Datatype draw_same(struct map *map, int depth)
         MPI_Type_dup(inner, &made);
     }
     append(map, &part, times);
-    MPI_Type_get_envelope(inner, &numbers, &addresses, &types, &combiner);
-    if (combiner != MPI_COMBINER_NAMED)
-        MPI_Type_free(&inner);
+    drop(inner);
     return made;
 }
 
@@ -123,6 +124,7 @@ static int send_all(void *context, int rank)
         MPI_Datatype type = draw(&maps[i], 1 + (int)below(3));
         while (maps[i].length > USUAL) {
             maps[i].length = 0;
+            drop(type);
             type = draw(&maps[i], 1 + (int)below(2));
         }
         MPI_Type_commit(&type);
@@ -130,6 +132,7 @@ static int send_all(void *context, int rank)
         MPI_Irecv(to, sizeof to, MPI_BYTE, rank, 0, MPI_COMM_WORLD, &request);
         MPI_Send(from + sizeof from / 2, count, type, rank, 0, MPI_COMM_WORLD);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
+        drop(type);
     }
     MPI_Finalize();
     return 0;
