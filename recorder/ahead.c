@@ -20,9 +20,8 @@ struct recorder_before {
 };
 
 struct init {
-    uint64_t site;
+    uint64_t site, now; /* when it was called, in wall time */
     int error;
-    struct record_op_timed timed; /* at level events: when it was called */
 };
 
 /* False: there is no memory. */
@@ -55,12 +54,7 @@ bool recorder_ahead_init(struct recorder_rank *me, const void *site, int error)
 {
     if (me->before || !MPIX_Ahead())
         return false;
-    const struct recorder_thread *first = &me->first;
-    struct init init = {.error = error};
-    init.site =
-        (uint64_t)(uintptr_t)(first->site_depth ? first->sites[first->site_depth - 1] : site);
-    recorder_op_time(&init.timed.op, true);
-    recorder_op_time(&init.timed.op, false);
+    struct init init = {recorder_site(me, site), recorder_now(), error};
     return note(me, &init, sizeof init, BEFORE_INIT);
 }
 
@@ -75,8 +69,7 @@ static void record_init(struct recorder_rank *me, const struct init *init)
     op->end = op->end ? op->begin + 1 : 0;
     if (me->level == RECORD_LEVEL_EVENTS) {
         struct record_op_timed *timed = (struct record_op_timed *)op;
-        timed->begin_ns = init->timed.begin_ns;
-        timed->end_ns = init->timed.end_ns;
+        timed->begin_ns = timed->end_ns = init->now;
     }
 }
 

@@ -420,8 +420,7 @@ static void advance(struct sim_collective *collective, struct sim_collective_cal
     }
 }
 
-/* Whether the member went through at once (true) or has to wait. In the monitor. */
-/* Whether others are still to come. */
+/* The member takes part; whether others are still to come. In the monitor. */
 static bool arrive(struct sim_collective_call *call)
 {
     struct sim_comm *comm = call->comm;

@@ -20,7 +20,8 @@
 enum { CARRIERS_MAX = 256 };
 
 /* An idle carrier takes who has been free for so many looks: who is woken by one that blocks in a moment
- * is resumed by that one's carrier, which has in its cache what they share. */
+ * is resumed by that one's carrier, which has in its cache what they share. Between two looks it pauses, so
+ * that it does not take lines of the cache from those that work. */
 enum { PATIENCE = 3, PAUSES = 8 };
 
 struct sim_wide {

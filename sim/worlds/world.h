@@ -49,8 +49,8 @@ struct sim_world_options {
     int cores;               /* SIM_TURNS, or wide: the most to use, 0: all there are */
     enum sim_wide_when wide; /* SIM_FIBERS */
     void (*carrier)(void);   /* if not NULL: called on each thread that begins to carry ranks */
-    int wide_signal; /* SIM_WIDE_AUTO: sent to the thread that runs the ranks, to ask whether
-                                it is in the program's code: sim_world_widen */
+    int wide_signal; /* not 0: sent to the thread that runs the ranks, to ask whether it is in the
+                        program's code: sim_world_widen; worlds become wide and narrow then */
     enum sim_send_model send_model;
     size_t eager_limit;      /* bytes; SIZE_MAX: no limit */
     bool memory;             /* the program is instrumented: see memory/pending.h */

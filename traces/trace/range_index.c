@@ -2,7 +2,6 @@
 #include "traces/trace/range_index.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     NEW_MAX = 256,  /* ranges that are looked at one by one */
