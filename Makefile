@@ -154,11 +154,17 @@ $(BUILD)/lib/libsimrun_fortran.so.1: $(BUILD)/gen/fortran/functions.c $(wildcard
 	$Q$(CC) -std=c17 -D_GNU_SOURCE -O2 -g -fPIC -fno-omit-frame-pointer $(WARNINGS) $(INCLUDES) -shared -Wl,-soname,$(@F) -o $@ $< $(wildcard sim/fortran/*.c) -L$(BUILD)/lib -lmpi_abi -Wl,-rpath,'$$ORIGIN'
 	@ln -sf $(@F) $(@:.1=)
 
-$(BUILD)/lib/loops-%.so: sim/compile/loops.cc
+# As the headers, it is the same for every variant: what it compiled once, it has compiled for all.
+$(include:include/simrun=lib)/loops-%.so: sim/compile/loops.cc
 	@mkdir -p $(@D)
 	@echo "link $@"
 	$Qg++ -O1 -g -fPIC -shared -fno-rtti -isystem $(dir $(gcc_headers)) -o $@.new $< && mv $@.new $@ || \
 	  { rm -f $@.new; $(if $(WERROR),false,echo "loops of instrumented programs will be slow: this gcc is not known"); }
+ifneq ($(include:include/simrun=lib),$(BUILD)/lib)
+$(BUILD)/lib/loops-%.so: $(include:include/simrun=lib)/loops-%.so
+	@mkdir -p $(@D)
+	@test ! -e $< || ln -sfr $< $@
+endif
 
 define link_header
 $(include)/$(notdir $1): $1
@@ -194,7 +200,7 @@ $(BUILD)/gen/abi_values.h: tests/data/mpi-abi-values.tsv
 
 # One test program per object; all link everything but the command line's main, and a malloc with fences where they have none of their
 # own. The conformance suite of collectives is several. They are many: a quick linker for gcc's, where there is one.
-quick_link := $(if $(filter gcc,$(variant)),$(shell echo 'int main(void){return 0;}' | $(CC) -fuse-ld=gold -x c -o /dev/null - 2>/dev/null && echo -fuse-ld=gold))
+quick_link := $(if $(filter gcc gcc-address-undefined,$(variant)),$(shell echo 'int main(void){return 0;}' | $(CC) -fuse-ld=gold -x c -o /dev/null - 2>/dev/null && echo -fuse-ld=gold))
 fence    := $(BUILD)/obj/tests/fences/libfence.a
 $(fence): $(fence:libfence.a=fence.o)
 	@rm -f $@
@@ -203,6 +209,11 @@ $(fence): $(fence:libfence.a=fence.o)
 $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(BUILD)/libsimrun.a $(fence)
 	@mkdir -p $(@D)
 	$Q$(CC) $(ALLFLAGS) $(quick_link) -rdynamic -o $@ $(filter %.o,$^) -Wl,--whole-archive $(BUILD)/libsimrun.a -Wl,--no-whole-archive $(fence) $(LIBS)
+
+# Not optimised where they are sanitized: what takes their time is the product's.
+ifneq (,$(SAN))
+$(BUILD)/obj/tests/%.o: ALLFLAGS += -O0
+endif
 
 # It looks at its own thread-local variables, where the usual linker places them.
 $(BUILD)/tests/sim/test_loader: quick_link :=

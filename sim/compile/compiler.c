@@ -194,7 +194,8 @@ void compiler_loops_hash(struct hash *hash)
         return;
     for (size_t i = 0; i < found.gl_pathc; i++) {
         struct stat status;
-        hash_add_text(hash, found.gl_pathv[i]);
+        char real[PATH_MAX]; /* variants of one build folder have one plugin */
+        hash_add_text(hash, realpath(found.gl_pathv[i], real) ? real : found.gl_pathv[i]);
         if (!stat(found.gl_pathv[i], &status))
             hash_add(hash, &status.st_mtim, sizeof status.st_mtim);
     }

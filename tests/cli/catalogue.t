@@ -10,12 +10,14 @@
 use strict;
 use warnings;
 use Digest::MD5 qw(md5_hex);
-use File::Temp qw(tempdir);
+use FindBin qw($Bin);
+use lib "$Bin/..";
+use Scratch qw(scratch_folder);
 
 my $simrun = $ENV{SIMRUN} || 'build/simrun';
 my $update = ($ARGV[0] // '') eq '--update';
 my $golden = 'tests/golden';
-my $folder = tempdir(CLEANUP => 1);
+my $folder = scratch_folder();
 local $| = 1;
 
 open my $tap, '-|', $simrun, 'catalogue', '--findings', "$folder/findings" or die "$simrun: $!";

@@ -3,12 +3,14 @@
 use strict;
 use warnings;
 use Cwd qw(abs_path);
-use File::Temp qw(tempdir);
+use FindBin qw($Bin);
+use lib "$Bin/..";
+use Scratch qw(scratch_folder);
 use Test::More;
 use POSIX qw(:sys_wait_h);
 
 my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
-my $folder = tempdir(CLEANUP => 1);
+my $folder = scratch_folder();
 chdir $folder or die;
 $ENV{SIMRUN_CACHE} = "$folder/cache";
 delete $ENV{GITHUB_STEP_SUMMARY};

@@ -3,13 +3,15 @@
 use strict;
 use warnings;
 use Cwd qw(abs_path);
-use File::Temp qw(tempdir);
+use FindBin qw($Bin);
+use lib "$Bin/..";
+use Scratch qw(scratch_folder);
 use JSON::PP;
 use Test::More;
 
 my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
 my $tree   = abs_path('.');
-my $folder = tempdir(CLEANUP => 1);
+my $folder = scratch_folder();
 chdir $folder or die;
 delete @ENV{qw(GITHUB_STEP_SUMMARY NO_COLOR)};
 

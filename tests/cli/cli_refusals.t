@@ -6,12 +6,14 @@ use warnings;
 use utf8;
 use Cwd qw(abs_path);
 use Encode qw(encode decode);
-use File::Temp qw(tempdir);
+use FindBin qw($Bin);
+use lib "$Bin/..";
+use Scratch qw(scratch_folder);
 use JSON::PP;
 use Test::More;
 
 my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
-my $folder = tempdir(CLEANUP => 1);
+my $folder = scratch_folder();
 chdir $folder or die;
 $ENV{SIMRUN_CACHE} = "$folder/cache";
 delete @ENV{qw(GITHUB_STEP_SUMMARY)};

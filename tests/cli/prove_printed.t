@@ -4,13 +4,15 @@
 use strict;
 use warnings;
 use Cwd qw(abs_path);
-use File::Temp qw(tempdir);
+use FindBin qw($Bin);
+use lib "$Bin/..";
+use Scratch qw(scratch_folder);
 use JSON::PP;
 use Test::More;
 
 $ENV{CC} = 'gcc'; # clang leaves out elements of arrays on the stack: PASS, not PROVEN
 my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
-chdir tempdir(CLEANUP => 1) or die;
+chdir scratch_folder() or die;
 
 my $start = <<'C';
 #include <mpi.h>

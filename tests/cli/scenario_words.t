@@ -2,11 +2,13 @@
 # A word that a scenario does not know is refused, never taken for the usual one: a run that shows nothing must not pass.
 use strict;
 use warnings;
-use File::Temp qw(tempdir);
+use FindBin qw($Bin);
+use lib "$Bin/..";
+use Scratch qw(scratch_folder);
 use Test::More;
 
 my $simrun = $ENV{SIMRUN} || 'build/simrun';
-my $folder = tempdir(CLEANUP => 1);
+my $folder = scratch_folder();
 $ENV{SIMRUN_CACHE} //= "$folder/cache"; # scenarios that others run as well
 
 my $said;

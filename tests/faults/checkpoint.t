@@ -6,13 +6,15 @@ use warnings;
 use Cwd qw(abs_path);
 use File::Basename qw(dirname);
 use File::Path qw(make_path remove_tree);
-use File::Temp qw(tempdir);
+use FindBin qw($Bin);
+use lib "$Bin/..";
+use Scratch qw(scratch_folder);
 use Test::More;
 
 my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
 my $program = dirname(abs_path($0)) . '/checkpoint.c';
-my $folder = tempdir(CLEANUP => 1);
-$ENV{SIMRUN_CACHE} = "$folder/cache";
+my $folder = scratch_folder();
+$ENV{SIMRUN_CACHE} ||= "$folder/cache";
 chdir $folder or die;
 system("cp", $program, ".") == 0 or die; # its folder may have blanks in its name
 $program = 'checkpoint.c';

@@ -5,13 +5,15 @@ use strict;
 use warnings;
 use Cwd qw(abs_path);
 use File::Basename qw(dirname);
-use File::Temp qw(tempdir);
+use FindBin qw($Bin);
+use lib "$Bin/..";
+use Scratch qw(scratch_folder);
 use Test::More;
 
 my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
 my $source = dirname(abs_path($0)) . '/../../scenarios/shrinking-solver.c';
-my $folder = tempdir(CLEANUP => 1);
-$ENV{SIMRUN_CACHE} = "$folder/cache";
+my $folder = scratch_folder();
+$ENV{SIMRUN_CACHE} ||= "$folder/cache";
 chdir $folder or die;
 
 sub run { my $out = `timeout 100 '$simrun' @_ 2>&1 </dev/null`; return ($? >> 8, $out) }

@@ -5,13 +5,15 @@ use strict;
 use warnings;
 use Cwd qw(abs_path);
 use File::Basename qw(dirname);
-use File::Temp qw(tempdir);
+use FindBin qw($Bin);
+use lib "$Bin/..";
+use Scratch qw(scratch_folder);
 use Test::More;
 
 my $table = ($ARGV[0] // '') eq '--table';
 my $simrun = abs_path($ENV{SIMRUN} // 'build/simrun');
 my $source = abs_path(dirname($0) . '/adjoints.c');
-chdir tempdir(CLEANUP => 1) or die;
+chdir scratch_folder() or die;
 
 # What is said: the CALL after the objective; a forward call WITHOUT answer; what a call is GIVEN; the computation AFTER the calls.
 my %said = (

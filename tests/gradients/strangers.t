@@ -6,12 +6,14 @@ use strict;
 use warnings;
 use Cwd qw(abs_path);
 use File::Basename qw(dirname);
-use File::Temp qw(tempdir);
+use FindBin qw($Bin);
+use lib "$Bin/..";
+use Scratch qw(scratch_folder);
 use Test::More;
 
 my $simrun = abs_path($ENV{SIMRUN} // 'build/simrun');
 my %source = map { $_ => abs_path(dirname($0) . "/$_.c") } qw(strangers models fields);
-chdir tempdir(CLEANUP => 1) or die;
+chdir scratch_folder() or die;
 
 sub said {
     my ($ranks, @words) = @_;

@@ -5,13 +5,15 @@ use strict;
 use warnings;
 use Cwd qw(abs_path);
 use File::Basename qw(dirname);
-use File::Temp qw(tempdir);
+use FindBin qw($Bin);
+use lib "$Bin/..";
+use Scratch qw(scratch_folder);
 use Test::More;
 
 my $simrun = abs_path($ENV{SIMRUN} // 'build/simrun');
 my $compiler = dirname($simrun) . '/simc++';
 my $source = abs_path(dirname($0) . '/tools.cpp');
-chdir tempdir(CLEANUP => 1) or die;
+chdir scratch_folder() or die;
 open my $text, '<', $source or die;
 my ($passive, $sent);
 while (<$text>) {

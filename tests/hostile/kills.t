@@ -4,12 +4,14 @@
 use strict;
 use warnings;
 use Cwd qw(abs_path);
-use File::Temp qw(tempdir);
+use FindBin qw($Bin);
+use lib "$Bin/..";
+use Scratch qw(scratch_folder);
 use Test::More;
 
 my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
 my $kills = $ENV{KILLS} // 12;
-my $folder = tempdir(CLEANUP => 1);
+my $folder = scratch_folder();
 $ENV{SIMRUN_CACHE} = "$folder/cache";
 chdir $folder or die;
 plan skip_all => 'no /proc/PID/task/PID/children' if !-r "/proc/$$/task/$$/children";

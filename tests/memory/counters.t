@@ -4,12 +4,14 @@
 use strict;
 use warnings;
 use Cwd qw(abs_path);
-use File::Temp qw(tempdir);
+use FindBin qw($Bin);
+use lib "$Bin/..";
+use Scratch qw(scratch_folder);
 use Test::More;
 
 $ENV{CC} = 'gcc';
 my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
-chdir tempdir(CLEANUP => 1) or die;
+chdir scratch_folder() or die;
 
 sub proved {
     my ($name, $text, $ranks) = (@_, 2);

@@ -5,13 +5,15 @@
 use strict;
 use warnings;
 use Cwd qw(abs_path);
-use File::Temp qw(tempdir);
+use FindBin qw($Bin);
+use lib "$Bin/..";
+use Scratch qw(scratch_folder);
 use JSON::PP;
 use Test::More;
 
 my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
 (my $simcc = $simrun) =~ s/simrun$/simcc/;
-chdir tempdir(CLEANUP => 1) or die;
+chdir scratch_folder() or die;
 
 my $start = <<'C';
 #include <mpi.h>

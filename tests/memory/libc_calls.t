@@ -6,13 +6,15 @@ use strict;
 use warnings;
 use Cwd qw(abs_path);
 use File::Basename qw(dirname);
-use File::Temp qw(tempdir);
+use FindBin qw($Bin);
+use lib "$Bin/..";
+use Scratch qw(scratch_folder);
 use Test::More;
 
 $ENV{CC} = 'gcc';
 my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
 my $simcc = dirname($simrun) . '/simcc';
-my $folder = tempdir(CLEANUP => 1);
+my $folder = scratch_folder();
 chdir $folder or die;
 my @plugins = glob(dirname($simrun) . '/lib/loops-*.so');
 

@@ -8,14 +8,16 @@ use Cwd qw(abs_path);
 use File::Basename qw(dirname);
 use File::Copy qw(copy);
 use File::Glob qw(bsd_glob);
-use File::Temp qw(tempdir);
+use FindBin qw($Bin);
+use lib "$Bin/..";
+use Scratch qw(scratch_folder);
 use Test::More;
 
 $ENV{CC} = 'gcc';
 my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
 my $simcc = dirname($simrun) . '/simcc';
 my $own = dirname(abs_path($0));
-my $folder = tempdir(CLEANUP => 1);
+my $folder = scratch_folder();
 copy("$own/loops.c", "$folder/loops.c") or die;
 chdir $folder or die;
 

@@ -3,12 +3,14 @@
 use strict;
 use warnings;
 use Cwd qw(abs_path);
-use File::Temp qw(tempdir);
+use FindBin qw($Bin);
+use lib "$Bin/..";
+use Scratch qw(scratch_folder);
 use Test::More;
 
 my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
 $ENV{CC} = 'gcc'; # clang leaves out elements of arrays on the stack, and nothing is proven
-chdir tempdir(CLEANUP => 1) or die;
+chdir scratch_folder() or die;
 
 # Of two ranks: 4 partitions of 2 ints from the first to the second, unless the case says otherwise.
 my $parts = '4, 2, MPI_INT';

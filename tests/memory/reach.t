@@ -8,14 +8,16 @@ use strict;
 use warnings;
 use Cwd qw(abs_path);
 use File::Basename qw(dirname);
-use File::Temp qw(tempdir);
+use FindBin qw($Bin);
+use lib "$Bin/..";
+use Scratch qw(scratch_folder);
 use Test::More;
 
 $ENV{CC} = 'gcc'; # what a compiler keeps of a variable differs
 
 my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
 my $text = do { local (@ARGV, $/) = (dirname(abs_path($0)) . '/reach.c'); <> };
-my $folder = tempdir(CLEANUP => 1);
+my $folder = scratch_folder();
 chdir $folder or die;
 
 my $all = @ARGV && $ARGV[0] eq 'all';

@@ -5,13 +5,15 @@
 use strict;
 use warnings;
 use Cwd qw(abs_path);
-use File::Temp qw(tempdir);
+use FindBin qw($Bin);
+use lib "$Bin/..";
+use Scratch qw(scratch_folder);
 use JSON::PP;
 use Test::More;
 
 $ENV{CC} = 'gcc'; # clang gives calls of two blocks one place
 my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
-my $folder = tempdir(CLEANUP => 1);
+my $folder = scratch_folder();
 chdir $folder or die;
 
 my $start = <<'C';

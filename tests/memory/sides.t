@@ -6,13 +6,15 @@ use warnings;
 use Cwd qw(abs_path);
 use File::Basename qw(dirname);
 use File::Copy qw(copy);
-use File::Temp qw(tempdir);
+use FindBin qw($Bin);
+use lib "$Bin/..";
+use Scratch qw(scratch_folder);
 use Test::More;
 
 $ENV{CC} = 'gcc'; # clang leaves out elements of arrays on the stack
 
 my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
-my $folder = tempdir(CLEANUP => 1);
+my $folder = scratch_folder();
 copy(dirname(abs_path($0)) . '/sides.c', "$folder/sides.c") or die;
 chdir $folder or die;
 

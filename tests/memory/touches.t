@@ -5,12 +5,14 @@
 use strict;
 use warnings;
 use Cwd qw(abs_path);
-use File::Temp qw(tempdir);
+use FindBin qw($Bin);
+use lib "$Bin/..";
+use Scratch qw(scratch_folder);
 use Test::More;
 
 $ENV{CC} = 'gcc'; # clang leaves out elements of arrays on the stack
 my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
-my $folder = tempdir(CLEANUP => 1);
+my $folder = scratch_folder();
 my ($pattern, $turn, $some) = ($ENV{PATTERN} // '', 0, 61);
 
 # How memory at m is touched: r reads, w writes, u both; what it needs before main.

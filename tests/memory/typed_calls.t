@@ -4,12 +4,14 @@
 use strict;
 use warnings;
 use Cwd qw(abs_path);
-use File::Temp qw(tempdir);
+use FindBin qw($Bin);
+use lib "$Bin/..";
+use Scratch qw(scratch_folder);
 use Test::More;
 
 $ENV{CC} = 'gcc'; # clang leaves out elements of arrays on the stack
 my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
-my $folder = tempdir(CLEANUP => 1);
+my $folder = scratch_folder();
 my @calls = map { [split /\s*\|\s*/, $_, 2] } grep { /\S/ } split /\n/, <<'TABLE';
 Send | (MPI_Irecv(o, n, T, 0, 0, MPI_COMM_SELF, &q), MPI_Send(b, n, T, 0, 0, MPI_COMM_SELF), MPI_Wait(&q, S))
 Recv | (MPI_Isend(o, n, T, 0, 0, MPI_COMM_SELF, &q), MPI_Recv(b, n, T, 0, 0, MPI_COMM_SELF, S), MPI_Wait(&q, S))

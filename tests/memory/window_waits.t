@@ -4,12 +4,14 @@
 use strict;
 use warnings;
 use Cwd qw(abs_path);
-use File::Temp qw(tempdir);
+use FindBin qw($Bin);
+use lib "$Bin/..";
+use Scratch qw(scratch_folder);
 use Test::More;
 
 my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
 $ENV{CC} = 'gcc'; # clang leaves out elements of arrays on the stack, and nothing is proven
-chdir tempdir(CLEANUP => 1) or die;
+chdir scratch_folder() or die;
 
 # `to` is the group of the right neighbour, `from` that of the left.
 my $put = 'MPI_Put(&one, 1, MPI_INT, right, 0, 1, MPI_INT, win);';

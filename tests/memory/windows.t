@@ -3,13 +3,15 @@
 use strict;
 use warnings;
 use Cwd qw(abs_path);
-use File::Temp qw(tempdir);
+use FindBin qw($Bin);
+use lib "$Bin/..";
+use Scratch qw(scratch_folder);
 use Test::More;
 
 # clang leaves out elements of arrays on the stack (memory.t).
 $ENV{CC} = 'gcc';
 my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
-my $folder = tempdir(CLEANUP => 1);
+my $folder = scratch_folder();
 my $start = <<'C';
 #include <mpi.h>
 #include <stdio.h>

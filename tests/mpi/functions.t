@@ -6,12 +6,14 @@ use strict;
 use warnings;
 use Cwd qw(abs_path);
 use File::Copy qw(copy);
-use File::Temp qw(tempdir);
+use FindBin qw($Bin);
+use lib "$Bin/..";
+use Scratch qw(scratch_folder);
 use Test::More;
 
 $ENV{CC} = 'gcc';    # clang folds calls that differ in nothing but constants into one, at one line
 my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
-my $folder = tempdir(CLEANUP => 1);
+my $folder = scratch_folder();
 system("perl tests/mpi/functions/generate.pl sim/mpi.h >$folder/calls.c") == 0 or die "the program was not generated\n";
 copy('tests/mpi/functions/setting.h', $folder) or die;
 chdir $folder or die;

@@ -5,13 +5,15 @@
 use strict;
 use warnings;
 use Cwd qw(abs_path);
-use File::Temp qw(tempdir);
+use FindBin qw($Bin);
+use lib "$Bin/..";
+use Scratch qw(scratch_folder);
 use Test::More;
 
 $ENV{CC} = 'gcc';    # whose runtime's regions are followed
 my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
 plan skip_all => "the regions of gcc's runtime alone are followed" if `ldd '$simrun'` =~ /libomp/;
-chdir tempdir(CLEANUP => 1) or die;
+chdir scratch_folder() or die;
 
 # What rank 0 starts and completes; what the others do; what must not be done meanwhile.
 my %operations = (

@@ -4,11 +4,13 @@
 use strict;
 use warnings;
 use Cwd qw(abs_path);
-use File::Temp qw(tempdir);
+use FindBin qw($Bin);
+use lib "$Bin/..";
+use Scratch qw(scratch_folder);
 use Test::More;
 
 my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
-chdir tempdir(CLEANUP => 1) or die;
+chdir scratch_folder() or die;
 
 sub program {
     my ($name, $body) = @_;

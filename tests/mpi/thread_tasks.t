@@ -4,13 +4,15 @@
 use strict;
 use warnings;
 use Cwd qw(abs_path);
-use File::Temp qw(tempdir);
+use FindBin qw($Bin);
+use lib "$Bin/..";
+use Scratch qw(scratch_folder);
 use Test::More;
 
 $ENV{CC} = 'gcc';    # whose runtime's tasks are followed
 my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
 plan skip_all => "the tasks of gcc's runtime alone are followed" if `ldd '$simrun'` =~ /libomp/;
-chdir tempdir(CLEANUP => 1) or die;
+chdir scratch_folder() or die;
 
 my $tasks = "for (int i = 0; i < 6; i++) {\n#pragma omp task firstprivate(i) WITH\nTALK(i, tag(i));\n}\n";
 sub single { my ($threads, $body) = @_; return "#pragma omp parallel num_threads($threads)\n#pragma omp single\n{\n$body}\n" }

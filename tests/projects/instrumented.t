@@ -5,7 +5,9 @@ use strict;
 use warnings;
 use Cwd qw(abs_path);
 use File::Basename qw(dirname);
-use File::Temp qw(tempdir);
+use FindBin qw($Bin);
+use lib "$Bin/..";
+use Scratch qw(scratch_folder);
 use Test::More;
 
 $ENV{CC} = 'gcc'; # clang leaves out elements of arrays on the stack
@@ -15,7 +17,7 @@ $ENV{CCACHE_DISABLE} = 1; # an object of another folder names its sources there
 my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
 (my $simcc = $simrun) =~ s/simrun$/simcc/;
 $ENV{PATH} = dirname($simrun) . ":$ENV{PATH}";
-my $folder = tempdir(CLEANUP => 1);
+my $folder = scratch_folder();
 chdir $folder or die;
 
 sub file {

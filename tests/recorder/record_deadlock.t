@@ -4,7 +4,9 @@ use strict;
 use warnings;
 use Cwd qw(abs_path);
 use File::Copy qw(copy);
-use File::Temp qw(tempdir);
+use FindBin qw($Bin);
+use lib "$Bin/..";
+use Scratch qw(scratch_folder);
 use JSON::PP;
 use Test::More;
 
@@ -14,7 +16,7 @@ my %peers = (
     mpich => ['mpirun.mpich -n 4 -genv LD_PRELOAD LIBRARY'],
 );
 $_->[1] = abs_path("build/peers/$_->[2]/libsimrecord.so") for map { $peers{$_}[2] = $_; $peers{$_} } keys %peers;
-my $folder = tempdir(CLEANUP => 1);
+my $folder = scratch_folder();
 chdir $folder or die;
 open my $file, '>', 'hangs.c' or die;
 print $file <<'END';

@@ -3,13 +3,15 @@
 use strict;
 use warnings;
 use Cwd qw(abs_path);
-use File::Temp qw(tempdir);
+use FindBin qw($Bin);
+use lib "$Bin/..";
+use Scratch qw(scratch_folder);
 use JSON::PP;
 use Test::More;
 
 $ENV{CC} = 'gcc';    # clang leaves out elements of arrays on the stack, and nothing is proven
 my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
-my $folder = tempdir(CLEANUP => 1);
+my $folder = scratch_folder();
 chdir $folder or die;
 sub spew { my ($name, $text) = @_; open my $f, '>', $name or die; print $f $text; close $f }
 sub slurp { open my $f, '<', shift or return ''; local $/; my $t = <$f>; return $t // '' }

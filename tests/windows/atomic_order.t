@@ -3,12 +3,14 @@
 use strict;
 use warnings;
 use Cwd qw(abs_path);
-use File::Temp qw(tempdir);
+use FindBin qw($Bin);
+use lib "$Bin/..";
+use Scratch qw(scratch_folder);
 use Test::More;
 
 $ENV{CC} = 'gcc'; # clang leaves out elements of arrays on the stack
 my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
-chdir tempdir(CLEANUP => 1) or die;
+chdir scratch_folder() or die;
 open my $file, '>', 'ticket.c' or die;
 print $file <<'END';
 #include <mpi.h>

@@ -7,12 +7,14 @@ use strict;
 use warnings;
 use Cwd qw(abs_path);
 use File::Basename qw(dirname);
-use File::Temp qw(tempdir);
+use FindBin qw($Bin);
+use lib "$Bin/..";
+use Scratch qw(scratch_folder);
 use Test::More;
 
 my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
 my $simcc = dirname($simrun) . '/simcc';
-my $folder = tempdir(CLEANUP => 1);
+my $folder = scratch_folder();
 my $source = dirname(abs_path($0)) . '/late_windows.c';
 system($simcc, '-o', "$folder/late", $source) == 0 or BAIL_OUT('late_windows.c does not compile');
 
