@@ -8,12 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A receive, by its number among those that the rank posted, left out iterations of loops included. */
+struct rerun_receive {
+    uint64_t number;
+    int32_t source;   /* world rank wanted, -1: any */
+    bool chosen;      /* the witness says so, not only the recorded run */
+    uint32_t repeats; /* so many receives, this the last of them, are as those left out behind it */
+};
+
 /* What one rank is to do, by the names the machine uses. */
 struct rerun_rank {
     uint32_t *position; /* per node number of the recorder: its place in the order, TRACE_NO */
     uint32_t node_count;
-    int32_t *sources; /* per receive in the order of posting: world rank wanted, -1: any */
-    bool *chosen;     /* and whether the witness says so, not only the recorded run */
+    struct rerun_receive *receives; /* in the order of posting */
     uint32_t receive_count;
 };
 
@@ -37,8 +44,28 @@ static int32_t wanted_source(const struct trace *trace, const struct check_witne
     return op->peer == TRACE_ANY && trace_op_peer_matched(op) >= 0 ? trace_op_peer_matched(op) : -1;
 }
 
+/* Receives of one iteration of a loop. */
+static uint32_t receives_in(const struct trace *trace, const struct trace_fold *fold)
+{
+    uint32_t count = 0;
+    for (uint32_t op = fold->op + 1 - fold->body; op <= fold->op; op++)
+        count += posts_receive(&trace->ops[op]);
+    return count;
+}
+
+/* Per operation of the trace, the iterations left out behind it; NULL: there are none. */
+static const struct trace_fold **folds_by_op(const struct trace *trace)
+{
+    const struct trace_fold **folds = NULL;
+    if (trace->fold_count)
+        folds = check_new(trace->op_count, sizeof *folds);
+    for (size_t i = 0; i < trace->fold_count; i++)
+        folds[trace->folds[i].op] = &trace->folds[i];
+    return folds;
+}
+
 static void plan_rank(const struct check_rerun *rerun, const struct check_witness *witness,
-                      uint32_t rank)
+                      const struct trace_fold *const *folds, uint32_t rank)
 {
     const struct trace *trace = rerun->trace;
     struct rerun_rank *plan = &rerun->ranks[rank];
@@ -49,18 +76,48 @@ static void plan_rank(const struct check_rerun *rerun, const struct check_witnes
             plan->node_count = trace->nodes[n].id + 1;
     plan->position = check_new(plan->node_count, sizeof *plan->position);
     memset(plan->position, 0xff, plan->node_count * sizeof *plan->position);
-    plan->sources = check_new(end - begin, sizeof *plan->sources);
-    plan->chosen = check_new(end - begin, sizeof *plan->chosen);
+    plan->receives = check_new(end - begin, sizeof *plan->receives);
+    uint64_t number = 0;
     for (size_t i = begin; i < end; i++) {
         uint32_t index = witness->order ? witness->order[i] : (uint32_t)i;
         const struct trace_op *op = &trace->ops[index];
         if (op->node != TRACE_NO && plan->position[trace->nodes[op->node].id] == TRACE_NO)
             plan->position[trace->nodes[op->node].id] = next++;
         if (posts_receive(op)) {
-            uint32_t at = plan->receive_count++;
-            plan->sources[at] = wanted_source(trace, witness, index, &plan->chosen[at]);
+            struct rerun_receive *receive = &plan->receives[plan->receive_count++];
+            receive->number = number++;
+            receive->source = wanted_source(trace, witness, index, &receive->chosen);
+        }
+        if (folds && folds[index]) {
+            uint32_t repeats = receives_in(trace, folds[index]);
+            number += repeats * folds[index]->times;
+            if (repeats && plan->receive_count >= repeats)
+                plan->receives[plan->receive_count - 1].repeats = repeats;
         }
     }
+}
+
+/* What the witness wants of the receive with this number; one that was left out is as the one of the
+ * iteration before. */
+static struct rerun_receive receive_of(const struct rerun_rank *plan, uint64_t number)
+{
+    uint32_t low = 0, high = plan->receive_count;
+    while (low < high) { /* the first behind it */
+        uint32_t middle = low + (high - low) / 2;
+        if (plan->receives[middle].number <= number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low > 0 && plan->receives[low - 1].number == number)
+        return plan->receives[low - 1];
+    struct rerun_receive left_out = {.number = number, .source = -1};
+    if (low > 0 && plan->receives[low - 1].repeats) {
+        const struct rerun_receive *last = &plan->receives[low - 1];
+        left_out.source =
+            last[1 + (int64_t)((number - last->number - 1) % last->repeats) - last->repeats].source;
+    }
+    return left_out;
 }
 
 void check_rerun_init(struct check_rerun *rerun, const struct trace *trace,
@@ -68,16 +125,17 @@ void check_rerun_init(struct check_rerun *rerun, const struct trace *trace,
 {
     *rerun = (struct check_rerun){.trace = trace};
     rerun->ranks = check_new(trace->ranks, sizeof *rerun->ranks);
+    const struct trace_fold **folds = folds_by_op(trace);
     for (uint32_t rank = 0; rank < trace->ranks; rank++)
-        plan_rank(rerun, witness, rank);
+        plan_rank(rerun, witness, folds, rank);
+    free(folds);
 }
 
 void check_rerun_release(struct check_rerun *rerun)
 {
     for (uint32_t rank = 0; rerun->ranks && rank < rerun->trace->ranks; rank++) {
         free(rerun->ranks[rank].position);
-        free(rerun->ranks[rank].sources);
-        free(rerun->ranks[rank].chosen);
+        free(rerun->ranks[rank].receives);
     }
     free(rerun->ranks);
     *rerun = (struct check_rerun){0};
@@ -110,14 +168,13 @@ static uint32_t pick_message(const struct check_rerun *rerun, uint32_t n,
     int best_rank = -1;
     for (uint32_t i = 0; i < n; i++) {
         const struct sim_alternative *one = &alternatives[i];
-        const struct rerun_rank *plan = &rerun->ranks[one->rank];
         int rank = 1;
-        if (one->taker == SIM_TAKER_RECEIVE && one->object < plan->receive_count) {
-            int32_t wanted = plan->sources[one->object];
-            rank = wanted < 0                       ? 1
-                   : wanted != (int32_t)one->source ? 0
-                   : plan->chosen[one->object]      ? 3
-                                                    : 2;
+        if (one->taker == SIM_TAKER_RECEIVE) {
+            struct rerun_receive wanted = receive_of(&rerun->ranks[one->rank], one->object);
+            rank = wanted.source < 0                       ? 1
+                   : wanted.source != (int32_t)one->source ? 0
+                   : wanted.chosen                         ? 3
+                                                           : 2;
         }
         if (rank > best_rank) {
             best_rank = rank;
@@ -256,15 +313,33 @@ static bool same_result(double a, double b)
     return a == b || (isnan(a) && isnan(b));
 }
 
+/* The operation of a rank before which there were so many, left out ones included; TRACE_NO: it was
+ * left out itself, or there are not so many. */
+static uint32_t op_by_number(const struct trace *trace, uint32_t rank, uint64_t number)
+{
+    uint64_t left_out = 0;
+    for (size_t i = 0; i < trace->fold_count; i++) {
+        const struct trace_fold *fold = &trace->folds[i];
+        uint64_t last = trace_op_number(trace, fold->op);
+        if (trace->ops[fold->op].rank == rank && last < number) {
+            if (number - last <= fold->times * fold->body)
+                return TRACE_NO;
+            left_out += fold->times * fold->body;
+        }
+    }
+    uint64_t op = trace->rank_begin[rank] + number - left_out;
+    return op < trace->rank_begin[rank + 1] ? (uint32_t)op : TRACE_NO;
+}
+
 /* The chosen receive took the other sender's message. Reports whether that made a difference. */
 static bool shows_race(const struct trace *trace, const struct check_witness *witness,
                        const struct trace *again, char **text)
 {
     if (!witness->choice_count)
         return false;
-    const struct trace_op *receive = &trace->ops[witness->choices[0].receive];
-    size_t at = again->rank_begin[receive->rank] + trace_op_seq(trace, receive);
-    if (at >= again->rank_begin[receive->rank + 1] || again->ops[at].peer != TRACE_ANY ||
+    uint32_t receive = witness->choices[0].receive;
+    uint32_t at = op_by_number(again, trace->ops[receive].rank, trace_op_number(trace, receive));
+    if (at == TRACE_NO || again->ops[at].peer != TRACE_ANY ||
         trace_op_peer_matched(&again->ops[at]) != (int32_t)witness->choices[0].source)
         return false;
     if (again->outcome == OUTCOME_DEADLOCK)

@@ -104,13 +104,19 @@ void confirm_findings(const struct job *job, struct job_result *result, struct f
     const struct trace *trace = result->trace;
     unsigned runs = 0;
     size_t count = findings->count;
-    if (trace->op_count > OPS_MAX || result->outcome != OUTCOME_FINISHED)
-        return;
-    for (size_t i = 0; i < count && runs < RUNS_MAX; i++) {
+    if (result->outcome != OUTCOME_FINISHED)
+        return; /* the run has failed in any case */
+    for (size_t i = 0; i < count; i++) {
         struct finding *finding = &findings->items[i];
         char *text = NULL;
         if (!finding->witness || finding->confirmation == CONFIRM_HAPPENED)
             continue;
+        if (trace->op_count > OPS_MAX || runs >= RUNS_MAX) {
+            trace_gap(trace, "run", 1,
+                      runs >= RUNS_MAX ? "findings not confirmed by a run: there are many"
+                                       : "findings not confirmed by a run: it is long");
+            continue;
+        }
         if (time_limit_passed(&result->limit)) {
             trace_gap(trace, "run", 1, "findings not confirmed by a run: time ran out");
             continue;
