@@ -342,7 +342,7 @@ static bool shows_race(const struct trace *trace, const struct check_witness *wi
     if (at == TRACE_NO || again->ops[at].peer != TRACE_ANY ||
         trace_op_peer_matched(&again->ops[at]) != (int32_t)witness->choices[0].source)
         return false;
-    if (again->outcome == OUTCOME_DEADLOCK)
+    if (again->outcome == OUTCOME_DEADLOCK || again->outcome == OUTCOME_LIVELOCK)
         *text = check_text("with the other message first it hangs");
     else if (again->outcome != OUTCOME_FINISHED)
         *text = check_text("with the other message first it does not finish");
@@ -361,8 +361,9 @@ bool check_rerun_shows(const struct trace *trace, const struct finding *finding,
                        const struct check_witness *witness, const struct trace *again, char **text)
 {
     *text = NULL;
-    if (strcmp(finding->code, "R003") == 0)
-        return shows_race(trace, witness, again, text);
+    bool hangs = again->outcome == OUTCOME_DEADLOCK || again->outcome == OUTCOME_LIVELOCK;
+    if (strcmp(witness->code, "R003") == 0) /* also of a hang that another message first leads to */
+        return (finding->code[0] != 'D' || hangs) && shows_race(trace, witness, again, text);
     return finding->code[0] == 'R' ? shows_crossing(trace, finding, again, text)
                                    : shows_hang(trace, finding, again, text);
 }

@@ -54,6 +54,35 @@ spew('bad', "simrun-witness 1\ncode R002\nmodel eager\nranks 2\nrank 0: 0-900\ne
 is(run(qw(replay --witness bad)), 3, 'a witness that does not fit is refused');
 like($err, qr/line 5/, 'with its line');
 
+# Another message first, behind a loop of which few iterations are recorded.
+spew('race.c', <<'END');
+#include <mpi.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    int rank, x = 0, y;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int i = 0; i < atoi(argv[1]); i++)
+        MPI_Sendrecv(&x, 1, MPI_INT, rank, 0, &y, 1, MPI_INT, rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank)
+        MPI_Send(&rank, 1, MPI_INT, 0, 7, MPI_COMM_WORLD);
+    for (int k = 1; !rank && k < 3; k++)
+        MPI_Recv(&x, 1, MPI_INT, k == 1 ? MPI_ANY_SOURCE : 2, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Finalize();
+    return 0;
+}
+END
+for my $rounds (3, 3000) {
+    unlink 'race.db';
+    is(run(qw(-n 3 --db race.db race.c), $rounds), 1, "another message first hangs, behind $rounds rounds");
+    is(join(' ', sort $out =~ /^([A-Z]\d{3}) /mg), 'D002 R003', 'two findings say so');
+    for my $finding (1, 2) {
+        is(run(qw(replay --db race.db --witness), $finding), 1, "replay of finding $finding");
+        like(flat(), qr/with the other message first it hangs: the verdict was reached/, 'reaches the verdict by a run');
+    }
+}
+
 is(run('check', '--db', 'none', '--catalogue', 'two-roots'), 2, 'options of files are not those of the catalogue');
 is(run(qw(check --catalogue two-roots)), 0, 'check --catalogue');
 like($out, qr/^two-roots\s+2 eager\s+R001\s+R001\s+equal$/m, 'compares what is expected with what is found');
