@@ -28,8 +28,11 @@ static bool witness_shows(const struct job *job, const struct trace *trace,
     again.record = RECORD_LEVEL_OPS;
     if (!(again.timeout > 0) || again.timeout > seconds_max)
         again.timeout = seconds_max;
-    bool shown = job_run(&again, &result, &failure) && result.trace &&
-                 check_rerun_shows(trace, finding, witness, result.trace, text);
+    bool ran = job_run(&again, &result, &failure) && result.trace;
+    bool late = ran && result.outcome == OUTCOME_TIMEOUT;
+    if (late)
+        trace_gap(trace, "run", 1, "findings not confirmed by a run: time ran out");
+    bool shown = ran && !late && check_rerun_shows(trace, finding, witness, result.trace, text);
     job_result_release(&result);
     check_rerun_release(&rerun);
     return shown;
