@@ -242,9 +242,10 @@ endif
 ifneq (build,$(BUILD))
 scripts  := $(filter-out tests/house/docs.t,$(scripts))
 endif
-# LEAVE="tests/house/%": scripts that are not asked, patterns of make.
+# LEAVE="tests/house/% tests/sim/test_libc": what is not asked, patterns of make.
 LEAVE    ?=
 scripts  := $(filter-out $(LEAVE),$(scripts))
+tests    := $(filter-out $(LEAVE:%=$(BUILD)/%),$(tests))
 check-programs: all $(tests)
 # The recorder for real MPIs is tested where it was built (make peers), and not as it was then.
 # The longest begin first, so that none of them runs alone in the end.

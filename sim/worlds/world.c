@@ -168,7 +168,8 @@ void sim_world_stop(struct sim_world *world, enum trace_outcome outcome)
 {
     if (world->over)
         return;
-    world->over = world->out_of_turn = true;
+    __atomic_store_n(&world->over, true, __ATOMIC_RELAXED); /* sim_rank_leave looks from outside */
+    world->out_of_turn = true;
     /* Ranks that wait for a crashed one are stuck because of the crash. */
     if (!(world->outcome == OUTCOME_CRASHED && outcome == OUTCOME_DEADLOCK))
         world->outcome = outcome;
@@ -273,7 +274,7 @@ void sim_rank_leave(struct sim_rank *rank, enum sim_rank_state state, int exit_c
     struct sim_world *world = rank->world;
     sim_guard_abandon(rank);
     rank->exit_code = exit_code;
-    if (state == SIM_DONE && !world->over)
+    if (state == SIM_DONE && !__atomic_load_n(&world->over, __ATOMIC_RELAXED))
         world->rooms->rank_over(rank);
     sim_world_enter(world);
     if (state == SIM_CRASHED || exit_code)

@@ -1,7 +1,10 @@
 #!/usr/bin/perl
-# run.pl [--every N] [--part K/N] [--keep FOLDER] [PATTERN]: programs with one error each and their right twins, judged by `simrun prove`.
+# run.pl [--every N] [--part K/N] [--keep FOLDER] [--view VIEW] [PATTERN]: programs with one error each and their right twins, judged by
+# `simrun prove`.
 # The wrong one must be FAIL (or, for a warning, keep its word) with one of its codes, no other finding, and a line that is marked; the
-# right one must have no finding. TAP, and a table by family; ends with 1 where one differs.
+# right one must have no finding. TAP, and a table by family; ends with 1 where one differs. Through a view the verdicts are the same:
+# the program has another communicator for its world, other ranks, a loop before it of which few iterations are recorded, or peers that
+# have nothing to do with it.
 use strict;
 use warnings;
 use Cwd qw(abs_path);
@@ -11,11 +14,20 @@ use JSON::PP;
 use lib dirname(abs_path($0));
 use generate;
 
-my ($every, $part, $of, $keep, $jobs) = (1, 0, 1, '', $ENV{WRONG_JOBS} || 1);
+my %views = (
+    dup => 'MPI_Comm_dup(MPI_COMM_WORLD, &view_world);',
+    mirror => 'MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &view_world);',
+    behind => 'for (int i = 0; i < 400; i++) MPI_Sendrecv(&i, 1, MPI_INT, 0, 0, &rank, 1, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+    MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &view_world);',
+    half => 'MPI_Comm_split(MPI_COMM_WORLD, rank < size / 2, 0, &view_world);
+    if (rank >= size / 2) exit(view_end());',
+);
+my ($every, $part, $of, $keep, $jobs, $view) = (1, 0, 1, '', $ENV{WRONG_JOBS} || 1, '');
 while (@ARGV && $ARGV[0] =~ /^--/) {
     my $option = shift;
     $every = shift if $option eq '--every';
     $keep = shift if $option eq '--keep';
+    $view = shift if $option eq '--view';
     ($part, $of) = split m{/}, shift if $option eq '--part';
 }
 my $pattern = shift // '';
@@ -35,14 +47,40 @@ my $folder = $keep || tempdir(CLEANUP => 1);
 mkdir $folder;
 chdir $folder or die "$folder: $!";
 
+!$view || $views{$view} or die "--view $view: there are " . join(', ', sort keys %views);
+spew('view.h', <<"END") if $view;
+#include <mpi.h>
+#include <stdlib.h>
+static MPI_Comm view_world;
+static int view_end(void)
+{
+    MPI_Comm_free(&view_world);
+    return MPI_Finalize();
+}
+static int view_begin(void)
+{
+    int rank, size;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    $views{$view}
+    return 0;
+}
+#define MPI_Init(count, words) (MPI_Init(count, words), view_begin())
+#define MPI_Init_thread(count, words, wanted, level) (MPI_Init_thread(count, words, wanted, level), view_begin())
+#define MPI_Finalize() view_end()
+#undef MPI_COMM_WORLD
+#define MPI_COMM_WORLD view_world
+END
+
 sub spew { my ($name, $text) = @_; open my $f, '>', $name or die "$name: $!"; print $f $text; close $f }
 
 # What is wrong with the verdict on one program, '' where nothing is.
 sub judge {
     my ($case, $twin) = @_;
     my $file = "$case->{name}-$twin.c";
-    spew($file, $case->{$twin});
-    my $out = `timeout 100 '$simrun' prove --db none --json -n $case->{ranks} $file 2>$file.err </dev/null`;
+    spew($file, $case->{$twin} . ($view ? "/* simrun: cflags: -include view.h */\n" : ''));
+    my $ranks = $case->{ranks} * ($view eq 'half' ? 2 : 1);
+    my $out = `timeout 100 '$simrun' prove --db none --json -n $ranks $file 2>$file.err </dev/null`;
     spew("$file.json", $out);
     my ($line) = grep { /^\{"scenario"/ } split /\n/, $out;
     my $verdict = $line ? eval { decode_json($line) } : undef;
