@@ -94,10 +94,10 @@ static uint32_t op_here(const struct trace *trace, const struct trace *other, ui
     const struct trace_op *op = index < other->op_count ? &other->ops[index] : NULL;
     if (!op || op->rank >= trace->ranks)
         return TRACE_NO;
-    size_t here = trace->rank_begin[op->rank] + trace_op_seq(other, op);
-    return here < trace->rank_begin[op->rank + 1] && trace->ops[here].kind == op->kind &&
+    uint32_t here = trace_op_by_number(trace, op->rank, trace_op_number(other, index));
+    return here != TRACE_NO && trace->ops[here].kind == op->kind &&
                    same_site(trace, trace->ops[here].form->site, other, op->form->site)
-               ? (uint32_t)here
+               ? here
                : TRACE_NO;
 }
 

@@ -313,24 +313,6 @@ static bool same_result(double a, double b)
     return a == b || (isnan(a) && isnan(b));
 }
 
-/* The operation of a rank before which there were so many, left out ones included; TRACE_NO: it was
- * left out itself, or there are not so many. */
-static uint32_t op_by_number(const struct trace *trace, uint32_t rank, uint64_t number)
-{
-    uint64_t left_out = 0;
-    for (size_t i = 0; i < trace->fold_count; i++) {
-        const struct trace_fold *fold = &trace->folds[i];
-        uint64_t last = trace_op_number(trace, fold->op);
-        if (trace->ops[fold->op].rank == rank && last < number) {
-            if (number - last <= fold->times * fold->body)
-                return TRACE_NO;
-            left_out += fold->times * fold->body;
-        }
-    }
-    uint64_t op = trace->rank_begin[rank] + number - left_out;
-    return op < trace->rank_begin[rank + 1] ? (uint32_t)op : TRACE_NO;
-}
-
 /* The chosen receive took the other sender's message. Reports whether that made a difference. */
 static bool shows_race(const struct trace *trace, const struct check_witness *witness,
                        const struct trace *again, char **text)
@@ -338,7 +320,8 @@ static bool shows_race(const struct trace *trace, const struct check_witness *wi
     if (!witness->choice_count)
         return false;
     uint32_t receive = witness->choices[0].receive;
-    uint32_t at = op_by_number(again, trace->ops[receive].rank, trace_op_number(trace, receive));
+    uint32_t at =
+        trace_op_by_number(again, trace->ops[receive].rank, trace_op_number(trace, receive));
     if (at == TRACE_NO || again->ops[at].peer != TRACE_ANY ||
         trace_op_peer_matched(&again->ops[at]) != (int32_t)witness->choices[0].source)
         return false;

@@ -304,6 +304,20 @@ static void compare(int number, const struct trace *folded, const struct trace *
     for (uint32_t i = 0; i < folded->op_count; i++)
         if (!same_op(folded, whole, i) && !wrong++)
             first = i;
+    uint32_t here = 0, astray = 0;
+    for (uint32_t i = 0; i < whole->op_count;
+         i++) { /* each is the next one that is left, or was left out */
+        uint32_t rank = whole->ops[i].rank;
+        uint32_t at = trace_op_by_number(folded, rank, i - whole->rank_begin[rank]);
+        astray += at != TRACE_NO && at != here;
+        here += at == here;
+    }
+    astray += here != folded->op_count;
+    tap_is_int(astray, 0, "program %d: and each is found by its number", number);
+    for (uint32_t r = 0; r < RANKS; r++)
+        tap_ok(trace_op_by_number(folded, r, whole->rank_begin[r + 1] - whole->rank_begin[r]) ==
+                   TRACE_NO,
+               "program %d: rank %u has no more", number, r);
     if (wrong)
         tap_note("program %d: operation %u of rank %u, the %llu-th", number, first,
                  folded->ops[first].rank, (unsigned long long)trace_op_number(folded, first));

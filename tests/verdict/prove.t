@@ -114,6 +114,33 @@ is($unfinished, 6, 'an exploration that does not end is not complete');
 like(slurp('out'), qr/^PASS .*not covered:.*(beyond the budget|the budget was spent)/s, 'nor a proof: it names what was left');
 
 # Streams of a device: declared, judged besides, and part of the proof.
+# Other runs are recorded to other iterations: a finding of theirs names none of the first run's, where its own was left out there.
+spew('late.c', <<'END');
+#include <mpi.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    int rank, n = atoi(argv[1]), at = atoi(argv[2]), x[2] = {0}, y[2];
+    MPI_Status st = {.MPI_SOURCE = 1};
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int i = 0; i < n; i++) {
+        if (rank) {
+            MPI_Send(x, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+        } else {
+            MPI_Recv(y, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &st);
+            MPI_Recv(y, 1, MPI_INT, 3 - st.MPI_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        }
+        MPI_Bcast(x, i == at && st.MPI_SOURCE == 2 && !rank ? 2 : 1, MPI_INT, 0, MPI_COMM_WORLD);
+    }
+    MPI_Finalize();
+    return 0;
+}
+END
+is(prove('-n 3 --runs 20 ./late.c 200 150'), 1, 'a mistake in one iteration, where another message comes first');
+like(slurp('out'), qr/^M005 .*?Collective\s+number\s+151\s+on/ms, 'is told with the number of its collective');
+unlike(slurp('out'), qr/Bcast[^()]*after (?!150)\d+ like iterations/, 'and with no other iteration');
+
 is(prove('-n 2 --streams device group-streams divergent'), 1, 'two groups in orders of their own hang on one stream');
 like(slurp('out'), qr/D002.*order of issue.*With a stream for each communicator it ends.*models +device\n/s, 'which the finding says, and no other model');
 unlike(slurp('out'), qr/confirmed by a real run/, 'and no run under MPI is said to have shown it');

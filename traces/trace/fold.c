@@ -15,6 +15,22 @@ uint64_t trace_op_number(const struct trace *trace, uint32_t op)
     return number;
 }
 
+uint32_t trace_op_by_number(const struct trace *trace, uint32_t rank, uint64_t number)
+{
+    uint64_t left_out = 0;
+    for (size_t i = 0; i < trace->fold_count; i++) {
+        const struct trace_fold *fold = &trace->folds[i];
+        uint64_t last = trace_op_number(trace, fold->op);
+        if (trace->ops[fold->op].rank != rank || last >= number)
+            continue;
+        if (number - last <= fold->times * fold->body)
+            return TRACE_NO;
+        left_out += fold->times * fold->body;
+    }
+    uint64_t op = trace->rank_begin[rank] + number - left_out;
+    return op < trace->rank_begin[rank + 1] ? (uint32_t)op : TRACE_NO;
+}
+
 uint64_t trace_collective_number(const struct trace *trace, uint32_t op)
 {
     uint64_t number = trace->ops[op].comm_seq;

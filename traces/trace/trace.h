@@ -429,6 +429,8 @@ uint32_t trace_add_metric_at(struct trace *trace, const char *name, int32_t rank
  * among the collectives of its communicator; of a loop with left out iterations the one in which
  * `op` stands, from 1 (the first of those that are alike), 0: in none. All operations that were left out. */
 uint64_t trace_op_number(const struct trace *trace, uint32_t op);
+/* The operation of the rank with that number; TRACE_NO: it was left out, or there are not so many. */
+uint32_t trace_op_by_number(const struct trace *trace, uint32_t rank, uint64_t number);
 uint64_t trace_collective_number(const struct trace *trace, uint32_t op);
 uint64_t trace_op_iteration(const struct trace *trace, uint32_t op);
 uint64_t trace_folded_ops(const struct trace *trace);
