@@ -304,9 +304,8 @@ static void compare(int number, const struct trace *folded, const struct trace *
     for (uint32_t i = 0; i < folded->op_count; i++)
         if (!same_op(folded, whole, i) && !wrong++)
             first = i;
-    uint32_t here = 0, astray = 0;
-    for (uint32_t i = 0; i < whole->op_count;
-         i++) { /* each is the next one that is left, or was left out */
+    uint32_t here = 0, astray = 0; /* each is the next one that is left, or was left out */
+    for (uint32_t i = 0; i < whole->op_count; i++) {
         uint32_t rank = whole->ops[i].rank;
         uint32_t at = trace_op_by_number(folded, rank, i - whole->rank_begin[rank]);
         astray += at != TRACE_NO && at != here;

@@ -17,18 +17,15 @@ uint64_t trace_op_number(const struct trace *trace, uint32_t op)
 
 uint32_t trace_op_by_number(const struct trace *trace, uint32_t rank, uint64_t number)
 {
-    uint64_t left_out = 0;
-    for (size_t i = 0; i < trace->fold_count; i++) {
-        const struct trace_fold *fold = &trace->folds[i];
-        uint64_t last = trace_op_number(trace, fold->op);
-        if (trace->ops[fold->op].rank != rank || last >= number)
-            continue;
-        if (number - last <= fold->times * fold->body)
-            return TRACE_NO;
-        left_out += fold->times * fold->body;
+    size_t low = trace->rank_begin[rank], end = trace->rank_begin[rank + 1], high = end;
+    while (low < high) { /* the first with as many before it */
+        size_t middle = low + (high - low) / 2;
+        if (trace_op_number(trace, (uint32_t)middle) < number)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    uint64_t op = trace->rank_begin[rank] + number - left_out;
-    return op < trace->rank_begin[rank + 1] ? (uint32_t)op : TRACE_NO;
+    return low < end && trace_op_number(trace, (uint32_t)low) == number ? (uint32_t)low : TRACE_NO;
 }
 
 uint64_t trace_collective_number(const struct trace *trace, uint32_t op)
