@@ -375,7 +375,7 @@ spec-soak: $(BUILD)/tests/spec/test_matching_rules
 soak: $(BUILD)/tests/checker/test_proven
 	@SIMRUN_SOAK=$(or $(PROGRAMS),2500) HUNT_RUNS=$(or $(RUNS),200) $<
 
-# Changes the sources in thousands of ways and prints what no test notices. SAMPLE=200: so many of them; ONLY=sim/messages: there alone;
+# Changes the sources in thousands of ways and prints what no test notices. SAMPLE=200: so many of them, PICKS=40: of so many files; ONLY=sim/messages: there alone;
 # TESTS=tests/sim/: only tests whose path has this. DEAR=2 EFFORT=4: tests of at most 2 seconds, at most 4 seconds of programs
 # and 4 of scripts for a mutant; SCRIPTS=tests/memory: these scripts, too, . for all; BY_HAND=tests/mutate/holes.txt: the changes of that file, and no others.
 # AGAIN=FILE: what a run before left, of the list it wrote (build/mutants.tsv).
@@ -383,7 +383,7 @@ soak: $(BUILD)/tests/checker/test_proven
 SAMPLE   ?=
 ONLY     ?=
 mutate: $(if $(wildcard build/mutate/tree/mutated),,$(if $(SAMPLE)$(ONLY)$(AGAIN)$(BY_HAND),check-programs))
-	@python3 tests/mutate/run.py $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED)) --only '$(ONLY)' --tests '$(TESTS)' $(if $(BAR),--bar $(BAR)) \
+	@python3 tests/mutate/run.py $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(PICKS),--picks $(PICKS)) $(if $(SEED),--seed $(SEED)) --only '$(ONLY)' --tests '$(TESTS)' $(if $(BAR),--bar $(BAR)) \
 	  $(if $(SCRIPTS),--scripts '$(SCRIPTS)') $(if $(AGAIN),--again '$(AGAIN)') $(if $(BY_HAND),--by-hand $(BY_HAND)) $(if $(DEAR),--dear $(DEAR)) $(if $(EFFORT),--effort $(EFFORT)) --list build/mutants.tsv
 
 # Lines and branches of every room that the tests execute; COVERAGE=--files for each source.

@@ -20,7 +20,7 @@ Changes somebody thought of can be tried beside those that are generated: a file
 
 What a run with little effort left can be asked once more with more: of a list that a run wrote, those that it did not see killed.
 
-  run.py [--sample N] [--seed N] [--only PATTERN] [--tests PATTERN] [--scripts PATTERN] [--bar PERCENT] [--dear SECONDS] [--effort SECONDS]
+  run.py [--sample N] [--picks N] [--seed N] [--only PATTERN] [--tests PATTERN] [--scripts PATTERN] [--bar PERCENT] [--dear SECONDS] [--effort SECONDS]
          [--jobs N] [--list FILE] [--again FILE] [--by-hand FILE] [--count]
 """
 
@@ -584,15 +584,25 @@ def function_at(path, line, cache={}):
     return '(a table)'
 
 
-def drawn(rows, seed, count):
-    """The same rows by the same seed, as far as they are still there."""
+def drawn(rows, seed, count, picks):
+    """The same rows by the same seed, as far as they are still there. Where a number of picks is given, they are of so many files only: each
+    pick is a file, the likelier the more mutants it has, and each gives as many rows. A row is then as likely as before."""
     texts, seen, order = {}, collections.Counter(), []
     for row in rows:
         line = texts.setdefault(row[1], text_of(row[1]).split('\n'))[row[2] - 1].strip()
         key = (row[1], line) + tuple(row[3:5])
         seen[key] += 1
         order.append((hashlib.sha1(repr((seed, seen[key]) + key).encode()).digest(), row))
-    return [row for _, row in sorted(order)[:count]]
+    order = [row for _, row in sorted(order)]
+    if not picks or picks >= count:
+        return order[:count]
+    left, chosen = collections.Counter(row[1] for row in order[:picks]), []
+    left = {path: times * count // picks for path, times in left.items()}
+    for row in order:
+        if left.get(row[1], 0) > 0:
+            left[row[1]] -= 1
+            chosen.append(row)
+    return chosen
 
 
 def left_by(path):
@@ -610,6 +620,7 @@ def main():
     options = argparse.ArgumentParser()
     options.add_argument('--sample', type=int)
     options.add_argument('--seed', type=int)
+    options.add_argument('--picks', type=int, default=0, help='draw the sample from so many files, one may be drawn twice')
     options.add_argument('--only', default='')
     options.add_argument('--tests', default='', help='only those whose path has this')
     options.add_argument('--scripts', default='', help='scripts whose path has this are asked, too; . all')
@@ -646,7 +657,7 @@ def main():
     if asked.sample and asked.sample < len(rows):
         seed = asked.seed if asked.seed is not None else random.randrange(1 << 30)
         print('# a sample of %d of %d by seed %d' % (asked.sample, len(rows), seed), flush=True)
-        rows = drawn(rows, seed, asked.sample)
+        rows = drawn(rows, seed, asked.sample, asked.picks)
     if not asked.by_hand:
         build.keep_only(rows)
     os.makedirs(TREE, exist_ok=True)
