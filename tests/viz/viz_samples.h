@@ -284,14 +284,15 @@ static inline struct trace *sample_stencil(uint32_t ranks, uint32_t steps)
     for (uint32_t r = 0; r < ranks; r++)
         for (uint32_t s = 0; s < steps; s++) {
             uint32_t starts[4], count = 0;
+            int32_t tag = 1 + (int32_t)(s / 3); /* no four alike */
             for (int side = -1; side <= 1; side += 2) {
                 int32_t peer = (int32_t)r + side;
                 if (peer < 0 || peer >= (int32_t)ranks)
                     continue;
                 starts[count++] =
-                    sample_op(trace, r, TRACE_NO, OP_IRECV, peer, 1, STATE_COMPLETE, 0);
+                    sample_op(trace, r, TRACE_NO, OP_IRECV, peer, tag, STATE_COMPLETE, 0);
                 starts[count++] =
-                    sample_op(trace, r, TRACE_NO, OP_ISEND, peer, 1, STATE_COMPLETE, 0);
+                    sample_op(trace, r, TRACE_NO, OP_ISEND, peer, tag, STATE_COMPLETE, 0);
             }
             uint32_t wait = sample_op(trace, r, TRACE_NO, OP_WAITALL, TRACE_NONE, TRACE_NONE,
                                       STATE_COMPLETE, 1);

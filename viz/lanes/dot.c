@@ -143,7 +143,7 @@ static void write_mark(FILE *file, const struct scene *scene, size_t index)
             look.shape, look.style, look.fill, look.line, look.text);
     if (look.pen != 1)
         fprintf(file, ", penwidth=%g", look.pen);
-    if (mark->shape == MARK_RUN)
+    if (mark->shape == MARK_RUN || mark->times)
         fputs(", peripheries=2", file);
     if (mark->shape == MARK_RECEIVE) /* points in where a send points out */
         fputs(", orientation=180", file);

@@ -120,6 +120,12 @@ static void draw_mark(struct svg *svg, const struct mark *mark)
              mark->wrong ? " wrong" : "");
     svg_group_open(svg, "mark", mark->tip);
     draw_shape(svg, class, mark);
+    if (mark->times) {
+        struct mark inner = *mark;
+        inner.width -= 8;
+        inner.height -= 7;
+        draw_shape(svg, class, &inner);
+    }
     for (int i = 0; i < 3; i++) {
         if (!lines[i] || !*lines[i])
             continue;

@@ -44,7 +44,8 @@ static const char *note_of_collective(struct scene *scene, const struct trace_op
         snprintf(first, sizeof first, "%.40s ", trace_reduce_name(op->form->reduce_op));
     else if (op->peer >= 0)
         snprintf(first, sizeof first, "root %d ", op->peer);
-    return scene_text(scene, "%s%s#%" PRIu32 "%s", tensor_words(scene, op), first, op->comm_seq,
+    uint64_t number = trace_collective_number(scene->trace, (uint32_t)(op - scene->trace->ops));
+    return scene_text(scene, "%s%s#%" PRIu64 "%s", tensor_words(scene, op), first, number,
                       comm_words(scene, op->form->comm));
 }
 
@@ -75,9 +76,9 @@ static const char *note_of_wait(struct scene *scene, uint32_t op)
     uint32_t starts[2];
     size_t count = trace_op_requests(scene->trace, op, starts, 2);
     if (count == 1)
-        return scene_text(scene, "for %s #%" PRIu32,
+        return scene_text(scene, "for %s #%" PRIu64,
                           op_kind_name(scene->trace->ops[starts[0]].kind),
-                          trace_op_seq(scene->trace, &scene->trace->ops[starts[0]]));
+                          trace_op_number(scene->trace, starts[0]));
     return scene_text(scene, "for %zu requests", count);
 }
 
@@ -250,8 +251,8 @@ static const char *tip_of(struct scene *scene, const struct mark *mark)
             snprintf(times, sizeof times, ", steps %" PRIu64 " to %" PRIu64, op->begin, op->end);
         size_t state = op->state < sizeof states / sizeof *states ? op->state : 1;
         trace_at_text(scene->trace, site_of(scene, mark), site, sizeof site);
-        return scene_text(scene, "rank %" PRIu32 " #%" PRIu32 ": %s%s%s, %s%s", mark->rank,
-                          trace_op_seq(scene->trace, op), text, *site ? "," : "", site,
+        return scene_text(scene, "rank %" PRIu32 " #%" PRIu64 ": %s%s%s, %s%s", mark->rank,
+                          trace_op_number(scene->trace, mark->op), text, *site ? "," : "", site,
                           states[state], times);
     }
     trace_at_text(scene->trace, site_of(scene, mark), site, sizeof site);
@@ -296,6 +297,8 @@ static void add_lines(struct scene *scene, struct mark *mark)
     } else {
         mark->note = note_of_op(scene, mark);
     }
+    if (mark->times && !mark->place)
+        mark->place = scene_text(scene, "\xC3\x97 %" PRIu64, mark->times);
     if (!*mark->note && mark->place) { /* the badge moves up */
         mark->note = mark->place;
         mark->place = NULL;
@@ -470,6 +473,12 @@ static void label_remark(struct scene *scene)
             length += (size_t)snprintf(text + length, sizeof text - length, "%s    ", words[i]);
     if (band)
         length += (size_t)snprintf(text + length, sizeof text - length, "band = collective    ");
+    bool times = false;
+    for (size_t i = 0; i < scene->mark_count; i++)
+        times = times || scene->marks[i].times;
+    if (times)
+        length += (size_t)snprintf(text + length, sizeof text - length,
+                                   "\xC3\x97 n = in n iterations, all alike    ");
     if (scene->shown < scene->total || scene->ranks_hidden)
         snprintf(text + length, sizeof text - length, "%zu of %zu operations shown%s", scene->shown,
                  scene->total,

@@ -1,5 +1,5 @@
-/* What fits into a picture: chains of local operations collapsed, then the neighbourhood of the
- * findings.
+/* What fits into a picture: iterations that are alike are drawn once (repeats.c), chains of local
+ * operations collapsed, then the neighbourhood of the findings is cut out.
  *
  * A picture within the limit is left alone. Otherwise chains of compute marks become one mark each
  * ("mul* x 37", or "37 local operations"); if that is not enough, marks are taken breadth first
@@ -108,8 +108,7 @@ static void renumber_groups(struct scene *scene, uint32_t *first, size_t old_cou
     }
 }
 
-/* Keeps the marks with keep[i], whose links then start at head[i]. */
-static void compact(struct scene *scene, const bool *keep, const uint32_t *head)
+void scene_keep(struct scene *scene, const bool *keep, const uint32_t *head)
 {
     size_t old_count = scene->mark_count;
     uint32_t *number = scene_allocate(scene, old_count, sizeof *number);
@@ -145,7 +144,7 @@ static void collapse(struct scene *scene)
     for (uint32_t i = 0; !scene->exhausted && i < scene->mark_count; i++)
         keep[i] = chains.head[i] == i;
     if (!scene->exhausted)
-        compact(scene, keep, chains.head);
+        scene_keep(scene, keep, chains.head);
     free(keep);
     chains_release(&chains);
 }
@@ -239,7 +238,7 @@ static void cut_to_neighbourhood(struct scene *scene, size_t limit)
             for (size_t k = search.begin[at]; k < search.begin[at + 1]; k++)
                 visit(&search, search.neighbour[k]);
         }
-        compact(scene, search.seen, NULL);
+        scene_keep(scene, search.seen, NULL);
     }
     free(search.queue);
     free(search.seen);
@@ -269,7 +268,7 @@ static void drop_ends(struct scene *scene)
         ends += !keep[i];
     scene->total -= scene->total < ends ? scene->total : ends;
     if (ends)
-        compact(scene, keep, NULL);
+        scene_keep(scene, keep, NULL);
     free(keep);
 }
 
@@ -279,6 +278,8 @@ void scene_reduce(struct scene *scene)
                    : scene->options->limit ? scene->options->limit
                                            : LIMIT_WHOLE;
     drop_ends(scene);
+    if (!scene->exhausted && !scene->options->all)
+        scene_repeats(scene);
     if (!scene->exhausted && scene->mark_count > limit)
         collapse(scene);
     if (!scene->exhausted && scene->mark_count > limit)

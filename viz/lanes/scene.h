@@ -5,6 +5,7 @@
  *   collect.c  marks and links from the trace, without texts
  *   blame.c    what the findings say: tones, taint, missing order, repairs
  *   waits.c    where the run stood still: the blocked frontier, wait-for links, the table
+ *   repeats.c  iterations that are alike, drawn once
  *   reduce.c   what fits: the neighbourhood of the findings, equal runs collapsed
  *   label.c    texts and sizes of the marks that are left
  *   layout.c   columns, rows, coordinates, routes
@@ -68,6 +69,7 @@ struct mark {
     uint32_t group;  /* marks of one collective share it; TRACE_NO */
     uint32_t before; /* the mark of the same group in the lane above, TRACE_NO; set by layout */
     uint32_t repeat; /* how many equal marks stand here */
+    uint64_t times;  /* of a loop: in how many iterations, with those that were not recorded; 0 */
     uint8_t shape, tone;
     bool blocked, never;
     bool spoiled;      /* its values are wrong, and what they reach */
@@ -185,6 +187,11 @@ bool finding_spoils_values(const struct finding *finding);
 /* Whether what a finding names at this index is to be seen: where a wrong value has a node, the
  * operation that its rank was in when somebody noticed is not. */
 bool finding_counts(const struct finding *finding, size_t index);
+
+/* Parts of reducing: iterations that are alike, and keeping the marks with keep[i], whose links then
+ * start at head[i] (NULL: at themselves). */
+void scene_repeats(struct scene *scene);
+void scene_keep(struct scene *scene, const bool *keep, const uint32_t *head);
 
 /* Parts of collecting. */
 void scene_ends(struct scene *scene);

@@ -8,6 +8,7 @@
  * checker's word (its tone); without a finding every blocked mark counts as waiting. */
 #include "viz/lanes/scene.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,8 @@ static void link_wait(struct scene *scene, const struct standing *standing, uint
 static const char *operation_name(struct scene *scene, uint32_t op)
 {
     const struct trace_op *row = &scene->trace->ops[op];
-    return scene_text(scene, "%s #%u", op_kind_name(row->kind), trace_op_seq(scene->trace, row));
+    return scene_text(scene, "%s #%" PRIu64, op_kind_name(row->kind),
+                      trace_op_number(scene->trace, op));
 }
 
 static const char *counterpart(const struct trace_op *op)
