@@ -267,7 +267,7 @@ static void find_refused(struct check_context *context)
     context->refused = check_new(trace->note_count, sizeof *context->refused);
     for (size_t i = 0; i < trace->note_count; i++) {
         uint32_t op = trace->notes[i].op;
-        if (op < trace->op_count && trace->ops[op].form->error &&
+        if (op != TRACE_NO && trace->ops[op].form->error &&
             strcmp(trace->notes[i].code, "M009") == 0)
             context->refused[context->refused_count++] = op;
     }

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static inline uint64_t dice_next(uint64_t *state)
@@ -23,8 +24,30 @@ static inline uint32_t dice_below(uint64_t *state, uint32_t n)
     return (uint32_t)(dice_next(state) % n);
 }
 
+/* SIMRUN_PART=3/16: of 16 parts of a test's cases only number 3, from 0 on (make mutate asks dear tests so). */
+struct dice_part {
+    unsigned long long number, of;
+};
+
+static inline struct dice_part dice_part(void)
+{
+    const char *asked = getenv("SIMRUN_PART");
+    struct dice_part part = {0, 1};
+    if (asked &&
+        (sscanf(asked, "%llu/%llu", &part.number, &part.of) != 2 || part.number >= part.of))
+        part = (struct dice_part){0, 1};
+    return part;
+}
+
+/* Whether case `number` is of the part that is asked. */
+static inline bool dice_takes(unsigned long long number)
+{
+    struct dice_part part = dice_part();
+    return number % part.of == part.number;
+}
+
 /* Which seeds a test of random programs takes: `usual` of them from 1 on (under a sanitizer, which is
- * there for the memory, a quarter), or as the environment says. */
+ * there for the memory, a quarter), or as the environment says; of a part, its share. */
 struct dice_seeds {
     unsigned long long first, count;
 };
@@ -33,11 +56,15 @@ static inline struct dice_seeds dice_seeds(unsigned long long usual)
 {
     const char *count = getenv("SIMRUN_SOAK"), *first = getenv("SIMRUN_SEED");
     unsigned long long own = SANITIZED ? (usual + 3) / 4 : usual;
-    return (struct dice_seeds){first ? strtoull(first, NULL, 10) : 1,
+    struct dice_seeds seeds = {first ? strtoull(first, NULL, 10) : 1,
                                count ? strtoull(count, NULL, 10) : own};
+    struct dice_part part = dice_part();
+    seeds.count = (seeds.count + part.of - 1) / part.of;
+    seeds.first += part.number * seeds.count;
+    return seeds;
 }
 
-/* Whether these are the programs that golden files tell of. */
+/* Whether these are the programs that golden files tell of; of a part, some of them. */
 static inline bool dice_usual(void)
 {
     return !SANITIZED && !getenv("SIMRUN_SOAK") && !getenv("SIMRUN_SEED");

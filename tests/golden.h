@@ -5,10 +5,12 @@
  *   golden_row(&golden, "17 eager", "finished R003", hash);
  *   golden_close(&golden, "random programs say what they said");
  *
- * GOLDEN=update takes today's rows as right (make golden): look at git's difference. */
+ * GOLDEN=update takes today's rows as right (make golden): look at git's difference. A test whose cases have rows of their own asks
+ * golden_takes whether a case is of the part that is asked (tests/dice.h). */
 #ifndef TESTS_GOLDEN_H
 #define TESTS_GOLDEN_H
 
+#include "tests/dice.h"
 #include "tests/tap.h"
 
 #include <stdbool.h>
@@ -35,17 +37,32 @@ static inline struct golden golden_open(const char *path)
     return golden;
 }
 
+static inline bool golden_takes(const struct golden *golden, unsigned long long number)
+{
+    return golden->now || dice_takes(number);
+}
+
+/* The next row; of a part, the next with this key. */
+static inline void golden_next(const struct golden *golden, const char *key, char *row, int size)
+{
+    bool part = dice_part().of > 1;
+    size_t length = strlen(key);
+    while (golden->then && fgets(row, size, golden->then))
+        if (!part || (strncmp(row, key, length) == 0 && row[length] == '\t'))
+            return;
+    row[0] = 0;
+}
+
 /* False where the row is another than it was: who asks may say more. */
 static inline bool golden_row(struct golden *golden, const char *key, const char *words,
                               uint64_t hash)
 {
-    char row[600], was[600] = "(no row)\n";
+    char row[600], was[600];
     snprintf(row, sizeof row, "%s\t%s\t%016llx\n", key, words, (unsigned long long)hash);
     golden->rows++;
     if (golden->now)
         return fputs(row, golden->now) >= 0;
-    if (golden->then && !fgets(was, sizeof was, golden->then))
-        was[0] = 0;
+    golden_next(golden, key, was, sizeof was);
     if (strcmp(row, was) == 0)
         return true;
     if (golden->wrong++ < 5)
@@ -56,7 +73,8 @@ static inline bool golden_row(struct golden *golden, const char *key, const char
 static inline void golden_close(struct golden *golden, const char *name)
 {
     char more[600];
-    bool ended = golden->now || (golden->then && !fgets(more, sizeof more, golden->then));
+    bool ended = golden->now || dice_part().of > 1 ||
+                 (golden->then && !fgets(more, sizeof more, golden->then));
     tap_ok(golden->rows && !golden->wrong && ended, "%s", name);
     if (golden->wrong)
         tap_note("%u rows of %s differ; if they are meant: make golden, and look at git's "

@@ -395,7 +395,7 @@ void check_partial_order_linearize(const struct check_partial_order *reach, uint
                                    uint32_t *order)
 {
     const struct reach_segment *segment = &reach->segments[reach->segment_of[x]];
-    if (x < y || reach->segment_of[x] != reach->segment_of[y] || !segment->item_count)
+    if (x < y || reach->segment_of[x] != reach->segment_of[y])
         return;
     uint32_t needed = reach->item_of[x];
     uint32_t at = segment->first;

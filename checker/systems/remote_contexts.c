@@ -23,7 +23,7 @@ static int by_rank_leaf(const struct remote_event *a, const struct remote_event 
 /* A009: what a context holds of a leaf grows from nothing by its own passes alone. */
 static void check_contexts(struct remote_query *query)
 {
-    char id[32];
+    char id[REMOTE_ID_TEXT];
     remote_query_take(query, REMOTE_BIT(LEAF), by_rank_leaf);
     for (size_t i = 0, end; i < query->count; i = end) {
         uint64_t holds = 0;
@@ -52,7 +52,7 @@ static bool has_died(const struct remote_query *query, uint32_t rank)
 static void check_release(struct remote_query *query)
 {
     const struct remote_trace *remote = query->remote;
-    char id[32];
+    char id[REMOTE_ID_TEXT];
     bool *open = check_new(remote->count, sizeof *open); /* context events not yet forgotten */
     remote_query_take(query, REMOTE_BIT(CONTEXT) | REMOTE_BIT(FORGET) | REMOTE_BIT(CLOSED),
                       by_rank_context);

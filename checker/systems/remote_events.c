@@ -111,9 +111,10 @@ void remote_release(struct remote_trace *remote)
     *remote = (struct remote_trace){0};
 }
 
-const char *remote_id(uint64_t id, char text[32])
+const char *remote_id(uint64_t id, char text[REMOTE_ID_TEXT])
 {
-    snprintf(text, 32, "%u.%llu", (unsigned)(id >> 48), (unsigned long long)(id & 0xffffffffffffu));
+    snprintf(text, REMOTE_ID_TEXT, "%u.%llu", (unsigned)(id >> 48),
+             (unsigned long long)(id & 0xffffffffffffu));
     return text;
 }
 

@@ -78,8 +78,9 @@ struct remote_trace {
 /* False when the program made no remote calls. */
 bool remote_read(struct remote_trace *remote, const struct trace *trace);
 void remote_release(struct remote_trace *remote);
+enum { REMOTE_ID_TEXT = 32 };
 /* "0.3" */
-const char *remote_id(uint64_t id, char text[32]);
+const char *remote_id(uint64_t id, char text[REMOTE_ID_TEXT]);
 /* "the call of weigh on worker 1 at file.c:12", for a send event. */
 const char *remote_send_text(const struct remote_trace *remote, const struct remote_event *send,
                              char *text, size_t size);

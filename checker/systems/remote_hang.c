@@ -36,7 +36,7 @@ static void holders_text(const struct remote_query *query, uint32_t rank, char *
 {
     const struct remote_trace *remote = query->remote;
     size_t used = 0, count = 0;
-    char pass[32];
+    char pass[REMOTE_ID_TEXT];
     text[0] = '\0';
     for (size_t i = remote->begin[rank]; i < remote->begin[rank + 1]; i++) {
         const struct remote_event *event = &remote->events[i];
@@ -53,7 +53,7 @@ static void holders_text(const struct remote_query *query, uint32_t rank, char *
 static void report_queued(const struct remote_query *query, struct finding *finding,
                           const struct remote_event *queue)
 {
-    char id[32], pass[32], holders[300];
+    char id[REMOTE_ID_TEXT], pass[REMOTE_ID_TEXT], holders[300];
     holders_text(query, queue->rank, holders, sizeof holders);
     finding_detail(finding,
                    "A gradient of pass %s, for message %s, waits on worker %u for a thread of its "
@@ -66,7 +66,7 @@ static void report_queued(const struct remote_query *query, struct finding *find
 
 static void report_lost(struct finding *finding, const struct remote_event *out)
 {
-    char id[32], pass[32];
+    char id[REMOTE_ID_TEXT], pass[REMOTE_ID_TEXT];
     finding_detail(finding,
                    "The gradient of message %s in pass %s was sent by worker %u and never came to "
                    "worker %d, which does not go on without it.\n",
@@ -80,7 +80,7 @@ static void report_unused(const struct remote_query *query, struct finding *find
 {
     const struct remote_trace *remote = query->remote;
     const struct remote_event *send = NULL;
-    char id[32], pass[32], what[300];
+    char id[REMOTE_ID_TEXT], pass[REMOTE_ID_TEXT], what[300];
     for (size_t i = remote->begin[count->rank]; i < remote->begin[count->rank + 1]; i++)
         if (remote->events[i].kind == REMOTE_SEND && remote->events[i].message == count->message)
             send = &remote->events[i];

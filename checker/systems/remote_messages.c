@@ -18,7 +18,7 @@ static int by_rank_context(const struct remote_event *a, const struct remote_eve
 /* A001: every message id has one send and one recv, at the right workers. */
 static void check_pairs(struct remote_query *query)
 {
-    char id[32];
+    char id[REMOTE_ID_TEXT];
     remote_query_take(query, REMOTE_BIT(SEND) | REMOTE_BIT(RECV), remote_by_message);
     for (size_t i = 0, end; i < query->count; i = end) {
         const struct remote_event *send = NULL, *recv = NULL;
@@ -50,7 +50,7 @@ static bool is_refused(const struct remote_query *query, uint64_t context)
 
 static void check_pairs_complete(struct remote_query *query, const struct check_context *context)
 {
-    char id[32];
+    char id[REMOTE_ID_TEXT];
     if (query->remote->faulty || context->cut_short)
         return;
     remote_query_take(query, REMOTE_BIT(SEND) | REMOTE_BIT(RECV), remote_by_message);
@@ -66,7 +66,7 @@ static void check_pairs_complete(struct remote_query *query, const struct check_
 /* A002: per pass each counted send gets one gradient, and each recv that runs sends one. */
 static void check_gradients(struct remote_query *query)
 {
-    char id[32];
+    char id[REMOTE_ID_TEXT];
     remote_query_take(query, REMOTE_BIT(COUNT) | REMOTE_BIT(GRAD_IN) | REMOTE_BIT(GRAD_OUT),
                       remote_by_pass_message);
     for (size_t i = 0, end; i < query->count; i = end) {
@@ -99,7 +99,7 @@ static void check_gradients(struct remote_query *query)
 static void check_ends(struct remote_query *query, unsigned kinds, remote_compare *compare,
                        const char *what)
 {
-    char id[32];
+    char id[REMOTE_ID_TEXT];
     remote_query_take(query, kinds, compare);
     for (size_t i = 0; i + 1 < query->count; i++)
         if (compare(remote_at(query, i), remote_at(query, i + 1)) == 0 &&
@@ -120,7 +120,7 @@ static void check_values(struct remote_query *query)
 /* A013: ids never repeat. */
 static void check_ids(struct remote_query *query)
 {
-    char id[32];
+    char id[REMOTE_ID_TEXT];
     remote_query_take(query, REMOTE_BIT(SEND), by_id);
     for (size_t i = 0; i + 1 < query->count; i++)
         if (by_id(remote_at(query, i), remote_at(query, i + 1)) == 0)

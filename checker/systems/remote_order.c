@@ -78,7 +78,7 @@ static void past_reach(struct past *past, size_t event)
 static void check_pass(struct remote_query *query, const struct past *past, uint64_t pass)
 {
     size_t low = 0, high = query->count;
-    char id[32];
+    char id[REMOTE_ID_TEXT];
     while (low < high) {
         size_t middle = (low + high) / 2;
         if (remote_at(query, middle)->pass < pass)

@@ -58,7 +58,7 @@ static void check_idle(struct remote_query *query)
 /* A005: first contacts form a tree, and its answer is the last a worker does in a pass. */
 static void check_tree(struct remote_query *query)
 {
-    char id[32];
+    char id[REMOTE_ID_TEXT];
     remote_query_take(query,
                       REMOTE_BIT(CONTACT) | REMOTE_BIT(ANSWER) | REMOTE_BIT(GRAD_IN) |
                           REMOTE_BIT(GRAD_OUT) | REMOTE_BIT(RUN) | REMOTE_BIT(LEAF) |
@@ -126,7 +126,7 @@ static void check_retain(struct remote_query *query)
 /* A011: after an error nothing accumulates, and every worker leaves the pass. */
 static void check_errors(struct remote_query *query, const struct check_context *context)
 {
-    char id[32];
+    char id[REMOTE_ID_TEXT];
     remote_query_take(query,
                       REMOTE_BIT(FAIL) | REMOTE_BIT(LEAF) | REMOTE_BIT(CONTACT) |
                           REMOTE_BIT(PASS_BEGIN) | REMOTE_BIT(PASS_END) | REMOTE_BIT(OVER),

@@ -83,17 +83,18 @@ static uint32_t operation_of(const struct trace *trace, const struct copy *copy,
 
 static double most_common(const struct copy *copies, size_t count)
 {
-    size_t best = 0, best_count = 0;
+    double best = copies->hash;
+    size_t best_count = 0;
     for (size_t i = 0; i < count; i++) {
         size_t alike = 0;
         for (size_t k = 0; k < count; k++)
             alike += copies[k].hash == copies[i].hash;
         if (alike > best_count) {
-            best = i;
+            best = copies[i].hash;
             best_count = alike;
         }
     }
-    return copies[best].hash;
+    return best;
 }
 
 /* `count` copies of one parameter after one step. */
@@ -142,9 +143,8 @@ void check_replicas(const struct check_context *context, struct findings *findin
     struct copy *copies = copies_read(context->trace, &count);
     uint32_t reported = TRACE_NO;
     for (size_t i = 0; i < count; i = next) {
-        next = i + 1;
-        while (next < count && copies[next].name == copies[i].name &&
-               copies[next].step == copies[i].step)
+        for (next = i; next < count && copies[next].name == copies[i].name &&
+                       copies[next].step == copies[i].step;)
             next++;
         if (copies[i].name == reported || !differ(copies + i, next - i))
             continue;

@@ -119,6 +119,13 @@ static inline void program_finish(struct program *program)
     }
 }
 
+/* And all that is said of it is held (golden_said.h), beside what the test looks at. */
+static inline void program_finish_said(struct program *program)
+{
+    program_finish(program);
+    said_whole(program->trace);
+}
+
 /* The distinct codes found, sorted by severity and code, separated by spaces; "" for none. */
 static inline const char *
 program_codes(struct program *program, const struct check_options *options, char *text, size_t size)

@@ -11,6 +11,8 @@ static void check_one(struct golden *golden, unsigned seed, const char *what, un
     struct check_options options;
     struct findings findings;
     char key[60], words[400] = "";
+    if (!golden_takes(golden, seed))
+        return;
     state = seed;
     struct instance instance = instance_new();
     golden_sites(instance.program.trace);

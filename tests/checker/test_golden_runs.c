@@ -131,6 +131,8 @@ int main(void)
                            {"batch", SIM_SEND_BATCH, false, true}};
     struct golden golden = golden_open("tests/golden/random_runs.tsv");
     for (unsigned seed = 1; seed <= PROGRAMS; seed++) {
+        if (!golden_takes(&golden, seed))
+            continue;
         struct program program = program_new(seed);
         scene.program = &program;
         for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -138,6 +140,8 @@ int main(void)
         explore_it(&golden, seed, &kinds[seed % 2 ? 0 : 2]);
     }
     for (unsigned seed = PROGRAMS + 1; seed <= PROGRAMS + SPOILED; seed++) {
+        if (!golden_takes(&golden, seed))
+            continue;
         struct program program = program_new(seed);
         spoil(&program);
         scene.program = &program;

@@ -130,11 +130,14 @@ int main(void)
     struct trace *trace = trace_varied(5);
     tap_ok(trace->op_count > 8 && trace->node_count, "the trace of the pairs has operations");
     for (size_t i = 0; finding_code_at(i); i++)
-        pairs_of(&golden, finding_code_at(i)->code, trace);
+        if (golden_takes(&golden, i))
+            pairs_of(&golden, finding_code_at(i)->code, trace);
     trace_free(trace);
     for (unsigned row = 0; row < SETS / SETS_A_ROW; row++) {
         char key[40], words[120] = "";
         uint64_t hash = 1;
+        if (!golden_takes(&golden, row))
+            continue;
         for (unsigned i = 0; i < SETS_A_ROW; i++)
             hash = golden_mix(hash, one_set(row * SETS_A_ROW + i + 1, words, sizeof words));
         snprintf(key, sizeof key, "sets from %u", row * SETS_A_ROW + 1);

@@ -15,6 +15,9 @@ It is an error, but for those of FAIL_HERE, and for one test of twenty where onl
 The tree is a copy of the sources as they were at one moment: where they are edited while they are copied, they are copied once more. One run
 at a time works in it, and where a build was killed, all is compiled anew.
 
+A program that is too dear (--dear) and whose cases can be asked in parts (SIMRUN_PART, tests/dice.h) is asked in some of its parts. A part
+that fails with no mutant alive is not asked: some say something about all cases together.
+
 Changes somebody thought of can be tried beside those that are generated: a file of lines FILE | EXPRESSION | INSTEAD | WHAT IT IS
 (holes.txt). All tests are asked then.
 
@@ -63,6 +66,7 @@ CCACHE = '/usr/lib/ccache' # compilers' names that go through it
 ROUND = 256
 AGAIN_MOST = 5
 FAILING_MOST = 0.05 # of the tests, where only a sample is asked for
+PARTS, PARTS_ASKED = 32, 6 # of a test that is too dear
 
 
 @functools.lru_cache(None)
@@ -325,7 +329,7 @@ def digest_of(*paths):
 
 class Test:
     def __init__(self, path):
-        self.path, self.script = path, path.endswith('.t')
+        self.path, self.file, self.script = path, path, path.endswith('.t')
         self.seconds, self.processor, self.reached, self.passes, self.dear = 0.0, 0.0, b'', False, False
 
     def command(self):
@@ -424,7 +428,7 @@ class Scenario(Test):
 
     def __init__(self, name):
         super().__init__('scenarios/' + name)
-        self.script, self.name, self.told = True, name, None
+        self.file, self.script, self.name, self.told = self.path + '.c', True, name, None
 
     def command(self):
         return ['sh', '-c', 'build/simrun catalogue --findings /dev/fd/3 "$1" 3>&1 1>&2 2>/dev/null', 'sh', self.name]
@@ -439,6 +443,27 @@ class Scenario(Test):
             self.told = self.says
             self.passes = self.run(0, 300, dear + 1)
         return self
+
+
+class Part(Test):
+    """Some of the cases of a program."""
+
+    def __init__(self, program, number):
+        super().__init__('%s %d/%d' % (program, number, PARTS))
+        self.file, self.part = program, '%d/%d' % (number, PARTS)
+
+    def command(self):
+        return ['env', 'SIMRUN_PART=' + self.part, os.path.join('.', self.file)]
+
+
+def parts_of(tests):
+    """Of each program that is too dear and whose source knows parts."""
+    found = []
+    for test in tests:
+        source = os.path.join(TREE, test.path[len('build/'):] + '.c')
+        if test.dear and os.path.isfile(source) and re.search(r'\b(dice_seeds|golden_takes|said_open)\(', text_of(source)):
+            found += [Part(test.path, i * PARTS // PARTS_ASKED) for i in range(PARTS_ASKED)]
+    return found
 
 
 def processor_of(session):
@@ -498,13 +523,13 @@ class Looks:
                 self.known = pickle.load(file)
 
     def look(self, number, test):
-        key = (test.path, self.product, digest_of(os.path.join(TREE, test.path + ('.c' if isinstance(test, Scenario) else ''))))
+        key = (test.path, self.product, digest_of(os.path.join(TREE, test.file)))
         limit, kept = self.known.get(key, (0, {'dear': True}))
         if kept['dear'] and limit < self.dear:
             test.look(self.total, number, self.dear)
             limit, kept = self.dear, dict(vars(test))
         vars(test).update(kept, dear=kept['dear'] or kept['processor'] >= self.dear)
-        if test.passes or test.dear:
+        if test.passes or test.dear or isinstance(test, Part):
             self.used[key] = (limit, kept)
         return test
 
@@ -672,6 +697,7 @@ def main():
     looks = Looks(build.total, asked.dear)
     with concurrent.futures.ThreadPoolExecutor(asked.jobs) as pool:
         tests = list(pool.map(lambda pair: looks.look(*pair), enumerate(find_tests(asked.scripts, asked.tests))))
+        parts = list(pool.map(lambda pair: looks.look(len(tests) + pair[0], pair[1]), enumerate(parts_of(tests))))
         looks.keep()
         looked = time.monotonic()
         wrong = [t for t in tests if not t.passes and not t.dear]
@@ -685,7 +711,9 @@ def main():
             once_more('they may not fail in a new tree')
         if len(failing) > (FAILING_MOST * len(tests) if asked.sample else 0): # what fails now and then is not this run's business
             sys.exit('mutate: mend these first, they fail with no mutant alive: ' + ' '.join(failing))
-        found = Hunt(tests, asked.effort)
+        parts = [part for part in parts if part.passes and not part.dear]
+        print('# %d parts of them are asked' % len(parts), flush=True)
+        found = Hunt(tests + parts, asked.effort)
         killed, survived, unseen = 0, [], []
         out = open(asked.list, 'w') if asked.list else None
         for row, by in zip(rows, pool.map(found.hunt, rows)):

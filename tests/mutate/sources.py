@@ -7,8 +7,9 @@ zero and not that the first field is; by how much an array grows, as any amount 
 
 Nor what changes nothing, whatever the program: a comparison at its border where the larger or smaller of the two is taken, for equal ones
 are the same, or where the two are known to be unlike (if (a != b) return a < b ? -1 : 1); more room than is asked for in malloc and its
-like; another split of a range than at its middle (low + (high - low) / 2); which number what compares for qsort returns, as its sign
-counts; the break at a switch's end; what open_memstream writes over; what is compiled for another MPI than the machine's own, or for another processor, and not here."""
+like; another split of a range than at its middle (low + (high - low) / 2); which number what compares for sorting returns, as its sign
+counts, and which of two equal ones qsort puts first, as it promises no order; where a loop begins that only gives memory back, as the
+sanitized run looks for leaks; the break at a switch's end; what open_memstream writes over; what is compiled for another MPI than the machine's own, or for another processor, and not here."""
 
 import platform
 import re
@@ -34,6 +35,8 @@ UNTOUCHED = {'sizeof', 'assert', '_Static_assert', 'static_assert', '__attribute
              'UINT64_C', 'UINT32_C', 'INT64_C'}
 GROWTH = re.compile(r'= .*\?.*(\b2 \*|\* 2\b).*:|\bcheck_grow\(')
 MIDDLE = re.compile(r'(\w+) \+ \((\w+) - \1\) / 2;')
+COMPARES = re.compile(r'const (\w[\w ]*) \* \w+ , const \1 \* \w+')
+SORTS = re.compile(r'return \((\S+) > (\S+)\) - \(\1 < \2\);|return (\S+) < (\S+) \? -1 : \3 > \4;')
 ALLOCATES = {'malloc', 'calloc', 'realloc', 'check_new'}
 RELEASES = re.compile(r'(^|_)(free|release|close|munmap|clear|drop|prefetch|destroy|unref|note|fflush|pool_put)$')
 
@@ -100,7 +103,7 @@ class Mutants:
         self.source, self.lines = source, source.split('\n')
         banned = set(banned) | lines_not_compiled(self.lines)
         self.next_number, self.banned, self.rows, self.swaps = next_number, banned, [], []
-        self.left_out, self.functions, self.function, self.is_for_qsort = left_out, set(), None, False
+        self.left_out, self.functions, self.function, self.is_for_qsort, self.compares = left_out, set(), None, False, False
         self.switch_ends = set() # their closing braces
         self.ties, self.roomy = set(), False # comparisons whose border changes nothing; inside of an allocation
 
@@ -253,6 +256,8 @@ class Mutants:
         sign = self.tokens[i].text
         other = BORDER.get(sign) or TURNED.get(sign)
         first = self.tokens[low].text
+        if sign in ('<', '>') and self.is_for_qsort and SORTS.search(self.lines[self.tokens[i].line - 1]):
+            return text
         if not other or i in self.ties or (sign == '*' and (first in TYPES or first.endswith('_t') or first.startswith('MPI_'))): # a declaration
             return text
         was, now = self.flat(low, high), '%s %s %s' % (self.flat(low, i), other, self.flat(i + 1, high))
@@ -302,9 +307,9 @@ class Mutants:
         return out
 
     def only_its_sign_counts(self, i):
-        """The numbers of `return a < b ? -1 : 1;` and `? -1 : a > b;` in what compares for qsort."""
+        """The numbers of `return a < b ? -1 : 1;` and `? -1 : a > b;` in what compares for sorting."""
         line = self.lines[self.tokens[i].line - 1]
-        return re.search(r'\? -1 : (1;|[^;]+ > [^;]+;)', line) and self.tokens[i].text == '1' and self.is_for_qsort
+        return re.search(r'\? -1 : (1;|[^;]+ > [^;]+;)', line) and self.tokens[i].text == '1' and self.compares
 
     def is_written_by_stream(self, i):
         """`size_t size = 0;` before `open_memstream(&text, &size)`."""
@@ -379,7 +384,8 @@ class Mutants:
             head, start = '', opening + 1
             for j in list(self.top_level(opening + 1, closing)) + [closing]:
                 if j == closing or self.tokens[j].text == ';':
-                    head += self.list(start, j) + (self.raw(j, j + 1) if j < closing else '')
+                    begins = start == opening + 1 and self.only_releases(closing + 1)
+                    head += (self.raw if begins else self.list)(start, j) + (self.raw(j, j + 1) if j < closing else '')
                     start = j + 1
         else:
             head = self.list(opening + 1, closing)
@@ -388,6 +394,18 @@ class Mutants:
             self.switch_ends.add(self.tokens[closing + 1].mate)
         rest, end = self.statement(closing + 1, high) if closing + 1 < high else ('', closing + 1)
         return text + rest, end
+
+    def only_releases(self, i):
+        """The statement, or those in its braces, only give memory back."""
+        end = self.tokens[i].mate if self.tokens[i].text == '{' else i + 1
+        i += self.tokens[i].text == '{'
+        first = True
+        while i < end or first:
+            first = False
+            if self.tokens[i + 1].text != '(' or not RELEASES.search(self.tokens[i].text):
+                return False
+            i = self.tokens[i + 1].mate + 2
+        return True
 
     def simple(self, low, end):
         """A declaration, an expression or a jump, up to its semicolon."""
@@ -473,7 +491,9 @@ class Mutants:
             token = self.tokens[i]
             if token.text == '{' and i > 0 and self.tokens[i - 1].text == ')':
                 self.function = self.tokens[self.tokens[i - 1].mate - 1].text
-                self.is_for_qsort = self.flat(self.tokens[i - 1].mate + 1, i - 1).count('const void *') == 2
+                compares = COMPARES.fullmatch(self.flat(self.tokens[i - 1].mate + 1, i - 1))
+                self.compares = compares and self.tokens[self.tokens[i - 1].mate - 2].text == 'int'
+                self.is_for_qsort = self.compares and compares.group(1) == 'void'
                 self.functions.add(self.function)
                 out += self.raw(start, i + 1) + self.block(i + 1, token.mate)
                 i = start = token.mate

@@ -264,6 +264,7 @@ int main(void)
 {
     static char text[TEXT];
     unsigned wrong = 0, codes[3] = {0};
+    said_open("activity", 8);
     for (unsigned seed = 1; seed <= PROGRAMS; seed++) {
         static struct told told;
         memset(&told, 0, sizeof told);
@@ -276,7 +277,7 @@ int main(void)
             else
                 add_pass(&b);
         }
-        program_finish(&b.p);
+        program_finish_said(&b.p);
         ask(b.p.trace, text);
         tell_collectives(&told, b.p.trace, b.calls[0]);
         tell_messages(&told, b.p.trace);
@@ -292,5 +293,6 @@ int main(void)
     tap_is_int(wrong, 0, "what a backward pass leaves out is found, and who is named");
     tap_ok(codes[0] > 100 && codes[1] > 30 && codes[2] > 30, "there is enough of each: %u, %u, %u",
            codes[0], codes[1], codes[2]);
+    said_close();
     return tap_done();
 }

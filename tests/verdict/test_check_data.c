@@ -118,7 +118,7 @@ static void messages_and_receives(void)
                     op = op_of(&p, 1, receives[k % 2], &pairs[i].receive, 2);
                     trace_add_op(p.trace, &op);
                 }
-                program_finish(&p);
+                program_finish_said(&p);
                 for (uint32_t op = 0; op < often[n]; op++) { /* also what MPI refused */
                     p.trace->ops[op].match = op + (uint32_t)often[n];
                     p.trace->ops[op + often[n]].match = op;
@@ -188,7 +188,7 @@ static void words_of_messages(void)
         trace_add_op(p.trace, &op);
         op = op_of(&p, 1, OP_RECV, &rows[i].receive, 2);
         trace_add_op(p.trace, &op);
-        program_finish(&p);
+        program_finish_said(&p);
         p.trace->ops[0].match = 1;
         p.trace->ops[1].match = 0;
         ask(&p, check_p2p, &findings);
@@ -230,7 +230,7 @@ static void every_class_of_errors(void)
         op.peer = TRACE_NONE;
         op.error = (uint8_t) class;
         trace_add_op(p.trace, &op);
-        program_finish(&p);
+        program_finish_said(&p);
         ask(&p, check_p2p, &findings);
         tap_ok(findings.count == (word != NULL) &&
                    (!word || (!strcmp(findings.items[0].code, "M009") &&
@@ -267,7 +267,7 @@ static void refused_at_one_place(void)
             op.flags = rows[i].compound ? OP_COMPOUND : 0;
             trace_add_op(p.trace, &op);
         }
-        program_finish(&p);
+        program_finish_said(&p);
         ask(&p, check_p2p, &findings);
         for (size_t k = 0; k < findings.count; k++)
             ops += findings.items[k].op_count;
@@ -363,7 +363,7 @@ static void uses_of_one_buffer(void)
                 uint32_t second = use(&p, other, false, 1000, 4, 3);
                 if (how == 0)
                     program_wait(&p, 0, first, 4);
-                program_finish(&p);
+                program_finish_said(&p);
                 ask(&p, check_buffers, &findings);
                 const struct finding *is = findings.count == 1 ? &findings.items[0] : NULL;
                 const bool meet = how == 0 && (uses[one].writes || uses[other].writes);
@@ -409,7 +409,7 @@ static void borders_of_buffers(void)
             if (strided == 2)
                 CHANGE_OP(p.trace, first, type, MIXED);
             program_waitall(&p, 0, (const uint32_t[]){first, second}, 2, 3);
-            program_finish(&p);
+            program_finish_said(&p);
             ask(&p, check_buffers, &findings);
             tap_is_int(findings.count, rows[i].meet && !strided, "%d doubles at %d: %s",
                        (int)rows[i].count, (int)rows[i].address,
@@ -431,7 +431,7 @@ static void many_at_once(void)
             starts[k] = use(&p, 0, true, 1000 + 8 * k, 1, 1);
         use(&p, 10, false, 1000, counts[i], 2);
         program_waitall(&p, 0, starts, counts[i], 3);
-        program_finish(&p);
+        program_finish_said(&p);
         ask(&p, check_buffers, &findings);
         tap_is_int(findings.count, 1, "%u sends and a receive: one place", counts[i]);
         const size_t named = counts[i] < 16 ? counts[i] : 16;
@@ -464,7 +464,7 @@ static void noted_by_the_machine(void)
         uint32_t ops[2] = {use(&p, 0, true, 1000, 4, 1), use(&p, 10, false, 1000, 4, 2)};
         p.trace->ops[ops[0]].flags |= OP_BUFFER_CHANGED;
         program_wait(&p, 0, ops[0], 3);
-        program_finish(&p);
+        program_finish_said(&p);
         struct trace_note note = {.op = rows[i].op < 0 ? TRACE_NO : ops[rows[i].op],
                                   .node = TRACE_NO,
                                   .site = TRACE_NO,
@@ -509,7 +509,7 @@ static void pending_at_the_end(void)
         if (rows[i].finalizes && !rows[i].after)
             program_collective(&p, 0, OP_FINALIZE, p.world, 0, 4);
         p.trace->outcome = OUTCOME_FINISHED;
-        program_finish(&p);
+        program_finish_said(&p);
         ask(&p, check_crash, &findings);
         const struct finding *is = findings.count == 1 ? &findings.items[0] : NULL;
         tap_is_str(is ? is->code : "", rows[i].named ? "X006" : "", "%u pending at the end",
@@ -539,7 +539,7 @@ static void records_that_stop(void)
             set_running(&p, rank, rank >= rows[i].ended);
         }
         p.trace->outcome = rows[i].imported ? OUTCOME_IMPORTED : OUTCOME_FINISHED;
-        program_finish(&p);
+        program_finish_said(&p);
         ask(&p, check_crash, &findings);
         const struct finding *is = findings.count == 1 ? &findings.items[0] : NULL;
         const bool told = rows[i].imported && rows[i].running;
@@ -575,7 +575,7 @@ static void missing_members(void)
             if (rank < rows[i].first || rank >= rows[i].first + rows[i].missing)
                 program_collective(&p, rank, OP_BARRIER, p.world, 0, 1);
         p.trace->outcome = OUTCOME_FINISHED;
-        program_finish(&p);
+        program_finish_said(&p);
         ask(&p, check_collective, &findings);
         const struct finding *is = findings.count == 1 ? &findings.items[0] : NULL;
         tap_is_str(is ? is->code : "", "M010", "%u of %u are missing: it is told", rows[i].missing,
@@ -628,7 +628,7 @@ static void who_is_the_odd_one(void)
             culprit = first_is_odd && says[differs] == most ? 0 : differs;
             partner = first_is_odd ? first[most] : 0;
             p.trace->outcome = OUTCOME_FINISHED;
-            program_finish(&p);
+            program_finish_said(&p);
             ask(&p, check_collective, &findings);
             const struct finding *is = findings.count ? &findings.items[0] : NULL;
             const bool right =
@@ -682,7 +682,7 @@ static void counts_that_are_not_there(void)
                                      sends[rank] ? values : NULL, receives[rank] ? values : NULL);
             }
             p.trace->outcome = OUTCOME_FINISHED;
-            program_finish(&p);
+            program_finish_said(&p);
             ask(&p, check_collective, &findings);
             if (rows[i].sends) /* of what the other rank gives this one, and takes of it */
                 differ =
@@ -699,6 +699,7 @@ static void counts_that_are_not_there(void)
 
 int main(void)
 {
+    said_open("check_data", 2);
     words_of_messages();
     pending_at_the_end();
     records_that_stop();
@@ -712,5 +713,6 @@ int main(void)
     borders_of_buffers();
     many_at_once();
     noted_by_the_machine();
+    said_close();
     return tap_done();
 }

@@ -14,7 +14,7 @@ static struct program ranks_that_meet(uint32_t ranks)
     struct program p = program_new(ranks);
     for (uint32_t rank = 0; rank < ranks; rank++)
         program_collective(&p, rank, OP_BARRIER, p.world, 0, 1);
-    program_finish(&p);
+    program_finish_said(&p);
     return p;
 }
 
@@ -207,7 +207,7 @@ static void nothing_called(void)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct program p = program_new(3);
         struct findings findings;
-        program_finish(&p);
+        program_finish_said(&p);
         p.trace->outcome = rows[i].outcome;
         for (uint32_t rank = 0; rank < 3; rank++)
             set_end(&p, rank, rows[i].state, rows[i].exit_code, TRACE_NO);
@@ -392,6 +392,7 @@ static void worst_rows(void)
 
 int main(void)
 {
+    said_open("check_ends", 400);
     every_signal();
     ends_alike();
     notes_are_heard();
@@ -402,5 +403,6 @@ int main(void)
     first_choices();
     places_of_ends();
     worst_rows();
+    said_close();
     return tap_done();
 }

@@ -70,7 +70,7 @@ static void rings(void)
             stand(&p, rank,
                   program_p2p(&p, rank, OP_RECV, rank < ring ? (int)((rank + ring - 1) % ring) : 0,
                               0, rank < ring ? 1 : 2));
-        program_finish(&p);
+        program_finish_said(&p);
         ask(&p, &findings);
         const struct finding *is = findings.count == 1 ? &findings.items[0] : NULL;
         tap_is_str(is ? is->code : "", "D001", "a ring of %u is one hang", ring);
@@ -125,7 +125,7 @@ static void absent_ranks(void)
                       program_collective(&p, rank, rows[i].finalize ? OP_FINALIZE : OP_BARRIER,
                                          p.world, rows[i].calls, 2));
         }
-        program_finish(&p);
+        program_finish_said(&p);
         ask(&p, &findings);
         const struct finding *is = findings.count == 1 ? &findings.items[0] : NULL;
         char text[300] = "", number[60];
@@ -184,7 +184,7 @@ static void absent_in_other_ways(void)
             p.trace->rank_info[rank].state = RANK_FINISHED;
         }
         stand(&p, 3, program_collective(&p, 3, OP_BARRIER, p.world, 1, 2));
-        program_finish(&p);
+        program_finish_said(&p);
         ask(&p, &findings);
         const struct finding *is = findings.count == 1 ? &findings.items[0] : NULL;
         for (uint32_t rank = 0; rank < 3; rank++) {
@@ -219,7 +219,7 @@ static void partners_that_ended(void)
         char text[100];
         stand(&p, 0, program_p2p(&p, 0, rows[i].kind, 1, 0, 4));
         p.trace->rank_info[1].state = RANK_FINISHED;
-        program_finish(&p);
+        program_finish_said(&p);
         ask(&p, &findings);
         const struct finding *is = findings.count == 1 ? &findings.items[0] : NULL;
         snprintf(text, sizeof text, "Rank 1 has finished without %s.\n", rows[i].without);
@@ -252,7 +252,7 @@ static void near_misses(void)
             CHANGE_OP(p.trace, sent, comm, comm);
         stand(&p, 0, program_p2p(&p, 0, OP_RECV, 1, 5, 4));
         p.trace->rank_info[1].state = RANK_FINISHED;
-        program_finish(&p);
+        program_finish_said(&p);
         ask(&p, &findings);
         const struct finding *is = findings.count == 1 ? &findings.items[0] : NULL;
         snprintf(text, sizeof text, ", %s.\n", rows[i].why ? rows[i].why : "");
@@ -283,7 +283,7 @@ static void livelocks(void)
             program_p2p(&p, rank, OP_IPROBE, 0, 0, 10 + (int)rank);
         }
         p.trace->outcome = OUTCOME_LIVELOCK;
-        program_finish(&p);
+        program_finish_said(&p);
         ask(&p, &findings);
         const struct finding *is = findings.count == 1 ? &findings.items[0] : NULL;
         bool right = is != NULL;
@@ -333,7 +333,7 @@ static void ends(void)
                 uint32_t op = program_p2p(&p, rank, OP_RECV, 0, 0, (int)rank);
                 p.trace->ops[op].state = rank == 2 ? STATE_COMPLETE : STATE_BLOCKED;
             }
-            program_finish(&p);
+            program_finish_said(&p);
             if (rows[i].known >= 0) {
                 findings_add(&findings, "L001", "a note before");
                 findings_add(&findings, "L002", "known")->severity = (enum severity)rows[i].known;
@@ -367,6 +367,7 @@ static void ends(void)
 
 int main(void)
 {
+    said_open("check_hangs", 200);
     rings();
     absent_ranks();
     absent_in_other_ways();
@@ -374,5 +375,6 @@ int main(void)
     near_misses();
     livelocks();
     ends();
+    said_close();
     return tap_done();
 }

@@ -11,6 +11,8 @@ int main(void)
     struct golden golden = golden_open("tests/golden/plans.tsv");
     for (unsigned seed = 1; seed <= PLANS; seed++) {
         char name[40];
+        if (!golden_takes(&golden, seed))
+            continue;
         dice = seed;
         struct plan plan = plan_new();
         size_t size = plan_write(&plan, data);

@@ -101,6 +101,7 @@ static void tell(const struct program *p, char *text, size_t size)
     check_options_init(&options);
     findings_init(&findings);
     check_trace(p->trace, &options, &findings);
+    said_trace(p->trace, &options, &findings);
     text[0] = 0;
     for (size_t i = 0; i < findings.count + findings.folded; i++) {
         const struct finding *finding = &findings.items[i];
@@ -121,6 +122,7 @@ static void tell(const struct program *p, char *text, size_t size)
 int main(void)
 {
     static const uint32_t others[] = {2, 7, 8, 15, 16, 63, 64, OTHERS_MOST};
+    said_open("long_waits", 60);
     for (enum what what = 0; what < CASES; what++) {
         char few[2000], many[2000];
         struct program p = program_of(what, 1);
@@ -136,5 +138,6 @@ int main(void)
             trace_free(p.trace);
         }
     }
+    said_close();
     return tap_done();
 }

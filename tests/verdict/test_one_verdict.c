@@ -19,7 +19,7 @@ static struct program two_ranks(uint32_t more)
     program_p2p(&p, 1, OP_SEND, 0, 0, 4);
     for (uint32_t i = 0; i < more; i++)
         program_collective(&p, 1, OP_BARRIER, p.world, i, 5);
-    program_finish(&p);
+    program_finish_said(&p);
     return p;
 }
 
@@ -313,7 +313,7 @@ static void operations_that_correspond(void)
             program_p2p(&here, 1, OP_RECV, 0, 0, 3);
             program_p2p(&here, 1, rows[i].kind, 0, 0, rows[i].send_line);
         }
-        program_finish(&here);
+        program_finish_said(&here);
         findings_init(&into);
         findings_init(&from);
         struct finding *found = findings_add(&from, "M007", "found %zu", i);
@@ -550,7 +550,7 @@ static void faults_that_were_injected(void)
                     op.state = (uint8_t)(line == 2 ? rows[i].last : STATE_COMPLETE);
                     trace_add_op(p.trace, &op);
                 }
-            program_finish(&p);
+            program_finish_said(&p);
             for (uint32_t rank = 0; rank < 5; rank++)
                 p.trace->rank_info[rank].state = rank != 2 ? rows[i].state : RANK_CRASHED;
             p.trace->outcome = rows[i].outcome;
@@ -583,6 +583,7 @@ static void faults_that_were_injected(void)
 
 int main(void)
 {
+    said_open("one_verdict", 150);
     codes_of_the_first_run();
     one_defect_or_two();
     one_place_of_many();
@@ -594,5 +595,6 @@ int main(void)
     baselines();
     what_is_allowed();
     faults_that_were_injected();
+    said_close();
     return tap_done();
 }
