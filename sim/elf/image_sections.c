@@ -131,11 +131,21 @@ static bool calls_getopt(const struct image *image)
     return false;
 }
 
+/* What it locks it unlocks before it returns; threads it has for programs that name them. */
+static bool is_runtime(const struct image *image)
+{
+    const char *slash = strrchr(image->path, '/');
+    return !strncmp(slash ? slash + 1 : image->path, "libstdc++.so", 12);
+}
+
 bool image_knows_its_thread(const struct image *image)
 {
-    static const char *const calls[] = {"pthread_", "thrd_",       "mtx_",       "tss_",
-                                        "gettid",   "tgkill",      "uselocale",  "timer_create",
-                                        "dlopen",   "makecontext", "setcontext", "swapcontext"};
+    static const char *const calls[] = {"pthread_",    "thrd_",       "mtx_",       "tss_",
+                                        "gettid",      "tgkill",      "uselocale",  "timer_create",
+                                        "dlopen",      "makecontext", "setcontext", "swapcontext",
+                                        "_ZNSt6thread"};
+    if (is_runtime(image))
+        return false;
     for (size_t i = 0; i < image->symbols.count; i++) {
         const Elf64_Sym *symbol = image_symbol(image, i);
         const char *name = image_string(image, symbol->st_name);

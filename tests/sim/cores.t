@@ -194,6 +194,84 @@ for my $cores ('', '--cores 2') {
     is(scalar(() = $owned =~ /^rank \d: 0 wrong$/mg), 4, "a rank keeps its thread where its program asks for it ($cores)") or diag $owned;
 }
 
+# C++'s own library locks and has thread-locals, which go with the rank: an exception that is handled over calls of MPI is the same one
+# behind them, and while one rank computes another one does.
+SKIP: {
+    skip 'needs c++', 6 if system('command -v c++ >/dev/null');
+    open $file, '>', "$folder/thrown.cpp" or die;
+    print $file <<'C';
+#include <atomic>
+#include <cstdint>
+#include <iostream>
+#include <mpi.h>
+#include <new>
+#include <stdexcept>
+#include <string>
+#ifdef THREAD
+#include <thread>
+#endif
+static std::atomic<int> *inside;
+static int met;
+/* Until another one is in it, too, or for a while. */
+static void compute()
+{
+    int rounds = 20000000;
+    int meetings = inside[1];
+    if (inside[0]++) {
+        inside[1]++;
+        met++;
+    }
+    while (inside[1] == meetings && --rounds)
+        ;
+    inside[0]--;
+}
+static int handle(int rank, int round)
+{
+    try {
+        throw std::runtime_error(std::to_string(rank * 100 + round));
+    } catch (const std::exception &outer) {
+        compute();
+        MPI_Barrier(MPI_COMM_WORLD);
+        try {
+            throw;
+        } catch (const std::runtime_error &again) {
+            compute();
+            MPI_Barrier(MPI_COMM_WORLD);
+            return again.what() != std::to_string(rank * 100 + round) || std::uncaught_exceptions() || &outer != &again;
+        }
+    }
+}
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    int rank, ranks, wrong = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    std::intptr_t place = rank ? 0 : (std::intptr_t) new std::atomic<int>[2]();
+    MPI_Bcast(&place, 1, MPI_AINT, 0, MPI_COMM_WORLD);
+    inside = (std::atomic<int> *)place;
+#ifdef THREAD
+    std::thread([] {}).join();
+#endif
+    for (int round = 0; round < 4; round++)
+        wrong += handle(rank, round);
+    MPI_Allreduce(MPI_IN_PLACE, &met, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    std::cout << "rank " << rank << ": " << wrong << " wrong, " << (met ? "met" : "alone") << std::endl;
+    MPI_Finalize();
+    if (!rank)
+        delete[] inside;
+}
+C
+    close $file;
+    for my $way (['--cores 1', '', 'alone'], ['--cores 2', '', 'met'], ['--cores 2', '-DTHREAD', 'alone']) {
+        my ($cores, $define, $how) = @$way;
+        local $ENV{CXX} = "c++ $define";
+        my $said = `timeout 100 '$simrun' --db none $cores -n 4 $folder/thrown.cpp 2>&1`;
+        is(scalar(() = $said =~ /^rank \d: 0 wrong, $how$/mg), 4, "C++ on '$cores' $define: exceptions, and who computes") or diag $said;
+    }
+    same_everywhere("-n 4 $folder/thrown.cpp", 2);
+}
+
 # Memory from malloc lies elsewhere when others ask for some at the same time.
 open $file, '>', "$folder/fresh.c" or die;
 print $file <<'C';
