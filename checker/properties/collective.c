@@ -328,7 +328,7 @@ static bool plainly_agree(const struct trace *trace, const struct trace_op *a,
 {
     return check_same_signature(a, b) && a->peer == b->peer && a->flags == b->flags &&
            a->form->identity == b->form->identity && trace_op_adjoint_of(trace, a) == TRACE_NO &&
-           trace_op_adjoint_of(trace, b) == TRACE_NO && agreement_of(a->kind) & AGREE_DATA;
+           agreement_of(a->kind) & AGREE_DATA;
 }
 
 /* Whom all others are compared with: the root where its counts are for everybody, or where only

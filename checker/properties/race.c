@@ -166,20 +166,8 @@ static void learn(struct race *race, uint32_t op)
     }
 }
 
-static void observe(void *context, uint32_t op, bool passed)
+static void complete_requests(struct race *race, uint32_t op)
 {
-    struct race *race = context;
-    const struct trace_op *at = &race->trace->ops[op];
-    learn(race, op);
-    if (!passed) {
-        post(race, op);
-        return;
-    }
-    if (op_kind_class(at->kind) != CLASS_WAIT) {
-        if (!check_is_start(at))
-            complete(race, op);
-        return;
-    }
     size_t count = trace_op_requests(race->trace, op, NULL, 0);
     uint32_t *starts = check_new(count, sizeof *starts);
     count = trace_op_requests(race->trace, op, starts, count);
@@ -187,6 +175,19 @@ static void observe(void *context, uint32_t op, bool passed)
         if (starts[i] < race->trace->op_count && race->trace->ops[starts[i]].request == op)
             complete(race, starts[i]);
     free(starts);
+}
+
+static void observe(void *context, uint32_t op, bool passed)
+{
+    struct race *race = context;
+    const struct trace_op *at = &race->trace->ops[op];
+    learn(race, op);
+    if (!passed)
+        post(race, op);
+    else if (op_kind_class(at->kind) == CLASS_WAIT)
+        complete_requests(race, op);
+    else if (!check_is_start(at))
+        complete(race, op);
 }
 
 /* ---- candidates ---- */

@@ -1,6 +1,8 @@
 /* S001, S002 and S003 on traces written by hand. */
+#include "checker/properties.h"
 #include "checker/systems/server_notes.h"
 #include "tests/checker/check_program.h"
+#include "tests/dice.h"
 
 #include "traces/base/identity.h"
 
@@ -278,6 +280,178 @@ static void replicas(void)
     end(&s);
 }
 
+/* ---- random accounts, counted here once more ---- */
+
+enum { WORKERS = 2, UPDATES = 3, ACCOUNTS = 600, COPIES = 400, RANKS_MOST = 4, STEPS_MOST = 3 };
+enum fate { APPLIED, DROPPED, LOST };
+
+struct update {
+    enum fate fate;
+    double read, applied;
+};
+
+static const struct finding *found(const struct servers *s, const char *code)
+{
+    for (size_t i = 0; i < s->findings.count; i++)
+        if (strcmp(s->findings.items[i].code, code) == 0)
+            return &s->findings.items[i];
+    return NULL;
+}
+
+static bool says(const struct finding *finding, const char *text)
+{
+    return finding && strstr(finding->detail, text);
+}
+
+/* How many are too old, which is the oldest; which were never applied. */
+static bool account_is_told(const struct servers *s, struct update updates[WORKERS][UPDATES],
+                            double bound)
+{
+    const struct finding *stale = found(s, "S001"), *lost = found(s, "S002");
+    unsigned old = 0, all = 0, gone = 0;
+    double worst = 0;
+    bool right = true, named = false;
+    char text[200];
+    for (int i = 0; i < WORKERS * UPDATES; i++) {
+        const struct update *update = &updates[i / UPDATES][i % UPDATES];
+        double age = update->fate == APPLIED ? update->applied - update->read : 0;
+        all += update->fate == APPLIED;
+        old += age > bound;
+        worst = age > worst ? age : worst;
+        gone += update->fate == LOST;
+        snprintf(text, sizeof text, "Update %d of rank %d", i % UPDATES + 1, i / UPDATES + 1);
+        right = right && says(lost, text) == (update->fate == LOST);
+    }
+    for (int i = 0; i < WORKERS * UPDATES; i++) {
+        const struct update *update = &updates[i / UPDATES][i % UPDATES];
+        snprintf(text, sizeof text,
+                 "Worst: update %d of rank %d, made from version %g, was applied by rank 0 at "
+                 "version %g",
+                 i % UPDATES + 1, i / UPDATES + 1, update->read, update->applied);
+        named = named || (update->fate == APPLIED && update->applied - update->read == worst &&
+                          says(stale, text));
+    }
+    snprintf(text, sizeof text, "%u of %u updates are staler than T = %g.\n", old, all, bound);
+    return right && !lost == !gone && !stale == !old && (!old || (named && says(stale, text)));
+}
+
+static void random_accounts(void)
+{
+    unsigned wrong = 0, some[2] = {0};
+    for (uint64_t seed = 1; seed <= ACCOUNTS; seed++) {
+        uint64_t dice = seed;
+        struct servers s = begin(1 + WORKERS);
+        struct update updates[WORKERS][UPDATES];
+        double bound = dice_below(&dice, 6);
+        note(&s, 0, "server/s bound", NAN, bound);
+        for (int i = 0; i < WORKERS * UPDATES; i++) {
+            static const enum fate fates[] = {APPLIED, APPLIED, APPLIED, APPLIED, DROPPED, LOST};
+            struct update *update = &updates[i / UPDATES][i % UPDATES];
+            char name[60];
+            update->fate = fates[dice_below(&dice, 6)];
+            update->read = dice_below(&dice, 4);
+            update->applied = update->read + dice_below(&dice, 8);
+            sent(&s, (uint32_t)(i / UPDATES + 1), i % UPDATES + 1, update->read);
+            snprintf(name, sizeof name, "server/s %s from %d",
+                     update->fate == DROPPED ? "dropped" : "applied", i / UPDATES + 1);
+            if (update->fate != LOST)
+                applied(&s, name, i % UPDATES + 1, update->applied);
+        }
+        verdict(&s, "all");
+        bool right = account_is_told(&s, updates, bound);
+        wrong += !right;
+        if (!right)
+            tap_note("account %llu: %s", (unsigned long long)seed,
+                     s.findings.count ? s.findings.items[0].detail : "nothing");
+        some[0] += found(&s, "S001") != NULL;
+        some[1] += found(&s, "S002") != NULL;
+        end(&s);
+    }
+    tap_is_int(wrong, 0, "updates that are too old and those that are lost are counted and named");
+    tap_ok(some[0] > ACCOUNTS / 4 && some[1] > ACCOUNTS / 4, "there are enough: %u and %u", some[0],
+           some[1]);
+}
+
+/* The first step after which copies differ; what most have is right, of as many what came first. */
+static bool copies_are_told(const struct servers *s, const char *name,
+                            double values[STEPS_MOST][RANKS_MOST], uint32_t steps, uint32_t ranks)
+{
+    const struct finding *finding = NULL;
+    char text[100];
+    snprintf(text, sizeof text, "the replicas of %s differ", name);
+    for (size_t i = 0; i < s->findings.count; i++)
+        if (strcmp(s->findings.items[i].title, text) == 0)
+            finding = finding ? NULL : &s->findings.items[i];
+    for (uint32_t step = 0; step < steps; step++) {
+        uint32_t alike[RANKS_MOST] = {0}, best = 0, odd = 0;
+        for (uint32_t i = 0; i < ranks * ranks; i++)
+            alike[i / ranks] += values[step][i / ranks] == values[step][i % ranks];
+        for (uint32_t rank = ranks; rank-- > 0;)
+            best = alike[rank] >= alike[best] ? rank : best;
+        if (alike[best] == ranks)
+            continue;
+        bool right = true;
+        for (uint32_t rank = 0; rank < ranks; rank++) {
+            bool differs = values[step][rank] != values[step][best];
+            odd += differs;
+            snprintf(text, sizeof text, "Rank %u differs.\n", rank);
+            right = right && says(finding, text) == differs;
+            snprintf(text, sizeof text, "Rank %u is with the most.\n", rank);
+            right = right && says(finding, text) == (rank == best);
+        }
+        snprintf(text, sizeof text, "First after step %u: %u of %u ranks have", step + 1, odd,
+                 ranks);
+        return right && says(finding, text);
+    }
+    return !finding;
+}
+
+/* Alone: findings without a place are told as one. */
+static void look_at_copies(struct servers *s)
+{
+    struct check_options options;
+    struct check_context context;
+    program_finish(&s->program);
+    check_options_init(&options);
+    check_context_init(&context, s->program.trace, &options);
+    check_replicas(&context, &s->findings);
+    check_context_release(&context);
+}
+
+static void random_copies(void)
+{
+    static const char *const names[] = {"s/w", "s/b"};
+    unsigned wrong = 0, some = 0;
+    for (uint64_t seed = 1; seed <= COPIES; seed++) {
+        uint64_t dice = seed;
+        uint32_t ranks = 1 + dice_below(&dice, RANKS_MOST);
+        uint32_t steps = 1 + dice_below(&dice, STEPS_MOST);
+        struct servers s = begin(ranks);
+        double values[2][STEPS_MOST][RANKS_MOST] = {{{0}}};
+        for (uint32_t i = 0; i < steps * ranks * 2; i++) {
+            uint32_t step = i / 2 / ranks, rank = i / 2 % ranks;
+            char metric[40];
+            values[i % 2][step][rank] = 7;
+            if (dice_below(&dice, 4) == 0)
+                values[i % 2][step][rank] = dice_below(&dice, 3);
+            snprintf(metric, sizeof metric, "replica/%s", names[i % 2]);
+            note(&s, rank, metric, NAN, values[i % 2][step][rank]);
+        }
+        look_at_copies(&s);
+        some += found(&s, "S003") != NULL;
+        for (int i = 0; i < 2; i++) {
+            bool right = copies_are_told(&s, names[i], values[i], steps, ranks);
+            wrong += !right;
+            if (!right)
+                tap_note("copies %llu of %s, %u ranks: %s", (unsigned long long)seed, names[i],
+                         ranks, s.findings.count ? s.findings.items[0].detail : "nothing");
+        }
+        end(&s);
+    }
+    tap_is_int(wrong, 0, "the first step at which replicas differ is told, and whose");
+    tap_ok(some > COPIES / 4 && some < COPIES * 9 / 10, "some differ: %u", some);
+}
+
 int main(void)
 {
     said_open("check_servers", 500);
@@ -286,5 +460,7 @@ int main(void)
     numbers();
     replicas();
     said_close();
+    random_accounts();
+    random_copies();
     return tap_done();
 }
