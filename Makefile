@@ -361,7 +361,7 @@ catalogue: all
 	@$(BUILD)/simrun catalogue --table
 
 # Takes what the catalogue's findings say today, and its traces' hashes, as right: look at git's difference before you commit.
-golden: all $(addprefix $(BUILD)/tests/,$(addprefix checker/test_check_,families models notes order remote servers verdicts) checker/test_joint_bruteforce checker/test_device_bruteforce checker/test_golden_runs checker/test_golden_orders checker/test_golden_suppress collectives/test_golden_judge $(addprefix collectives/test_diff_,answers curves flips generated kinks programs) $(addprefix gradients/test_diff_,delivery local operations stored waits) traces/test_golden_formats traces/test_golden_stored $(addprefix verdict/test_,activity check_data check_ends check_hangs long_waits one_verdict) verdict/test_golden_plans verdict/test_golden_recorded)
+golden: all $(addprefix $(BUILD)/tests/,$(addprefix checker/test_check_,families models notes order remote servers verdicts) checker/test_joint_bruteforce checker/test_device_bruteforce checker/test_golden_runs checker/test_golden_orders checker/test_golden_suppress collectives/test_golden_judge $(addprefix collectives/test_diff_,answers curves flips generated kinks programs) $(addprefix gradients/test_diff_,delivery local operations stored waits) traces/test_golden_formats traces/test_golden_stored $(addprefix verdict/test_,activity check_data check_ends check_hangs long_waits one_verdict varied_traces) verdict/test_golden_plans verdict/test_golden_recorded)
 	@SIMRUN=$(BUILD)/simrun perl tests/cli/catalogue.t --update
 	@for test in $(filter $(BUILD)/tests/%,$^); do GOLDEN=update $$test >/dev/null || exit; done
 
