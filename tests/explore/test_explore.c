@@ -231,6 +231,12 @@ static int first_three(void *context, int rank)
     return 0;
 }
 
+static int middle_three(void *context, int rank)
+{
+    ((uint64_t *)context)[rank] = (uint64_t)fifteen(rank, 6);
+    return 0;
+}
+
 static int last_three(void *context, int rank)
 {
     ((uint64_t *)context)[rank] = (uint64_t)fifteen(rank, 12);
@@ -241,6 +247,9 @@ static void looks_early_and_late(void)
 {
     struct explore_report report = explore_scene(first_three, 4, 2, 2000);
     tap_ok(report.results >= 20, "2,000 of 756,756 orders are most there are of the first three");
+    explore_report_release(&report);
+    report = explore_scene(middle_three, 4, 2, 2000);
+    tap_ok(report.results >= 20, "and most there are in the middle");
     explore_report_release(&report);
     report = explore_scene(last_three, 4, 2, 2000);
     tap_ok(report.results >= 20, "and most there are of the last three");

@@ -365,6 +365,40 @@ static void ends(void)
         }
 }
 
+/* Ring of two; before it rank 0 waited for so many persistent requests that nobody had started, and made calls that only look like it. */
+static void never_started(void)
+{
+    static const uint32_t rows[] = {0, 1, 2, PLACES_LISTED_MAX, PLACES_LISTED_MAX + 1};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct program p = program_new(2);
+        struct findings findings;
+        for (uint32_t k = 0; k < rows[i] + 3; k++) {
+            struct trace_plain_op wait = program_op(&p, 0, k == 2 ? OP_SEND : OP_WAIT, 3);
+            wait.comm = k == 2 ? p.world : TRACE_NO;
+            wait.peer = k == 0 ? TRACE_NONE : 1;
+            wait.count = k == 1;
+            trace_add_op(p.trace, &wait);
+        }
+        program_p2p(&p, 1, OP_RECV, 0, 0, 4);
+        stand(&p, 0, program_p2p(&p, 0, OP_RECV, 1, 7, 1));
+        stand(&p, 1, program_p2p(&p, 1, OP_RECV, 0, 7, 1));
+        program_finish_said(&p);
+        ask(&p, &findings);
+        const struct finding *is = findings.count == 1 ? &findings.items[0] : NULL;
+        tap_is_int(times(is, "MPI_Start is missing: "), most(rows[i]),
+                   "%u requests were never started: the first are told", rows[i]);
+        tap_is_int(roles(is, "unstarted"), most(rows[i]), "and named");
+        bool right = true;
+        for (size_t k = 0; is && k < is->op_count; k++)
+            right = right && (strcmp(is->ops[k].role, "unstarted") != 0 ||
+                              (p.trace->ops[is->ops[k].op].kind == OP_WAIT &&
+                               !p.trace->ops[is->ops[k].op].count));
+        tap_ok(is && right, "and no other calls");
+        findings_release(&findings);
+        trace_free(p.trace);
+    }
+}
+
 int main(void)
 {
     said_open("check_hangs", 200);
@@ -375,6 +409,7 @@ int main(void)
     near_misses();
     livelocks();
     ends();
+    never_started();
     said_close();
     return tap_done();
 }
