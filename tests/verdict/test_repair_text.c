@@ -16,7 +16,7 @@ static uint32_t below(uint32_t n)
 
 static uint32_t node_new(struct program *p, uint32_t rank, uint32_t id, uint32_t forward, int line)
 {
-    static const enum op_kind kinds[] = {OP_SEND, OP_RECV, OP_ALLREDUCE, OP_BCAST};
+    static const uint8_t kinds[] = {OP_SEND, OP_RECV, OP_ALLREDUCE, OP_BCAST};
     struct trace_node node = {.rank = rank,
                               .id = id,
                               .pass = forward != TRACE_NO,
