@@ -85,6 +85,19 @@ static int two_receivers(void *context, int rank)
     return 0;
 }
 
+/* Three receivers with two senders each, which they hear of twice: 6 orders each, 216 matchings. */
+static int three_receivers(void *context, int rank)
+{
+    uint64_t *hash = (uint64_t *)context + rank;
+    MPI_Init(NULL, NULL);
+    for (int i = 0; i < 4 && rank < 3; i++)
+        *hash = mix(*hash, take_any(0));
+    for (int i = 0; i < 6 && rank >= 3; i++)
+        give(i % 3, 0);
+    MPI_Finalize();
+    return 0;
+}
+
 /* Rank 0 hangs when the wildcard takes the message of rank 2, which it then waits for by name. */
 static int hangs_sometimes(void *context, int rank)
 {
@@ -142,6 +155,7 @@ static void expect(sim_rank_body *body, int ranks, uint64_t runs, const char *na
         tap_is_int(report.runs, runs, "%s, %u thread%s", name, workers, workers > 1 ? "s" : "");
         tap_is_int(report.results, runs, "each of them with a result of its own");
         tap_ok(report.complete && !report.diverged, "and the space is exhausted");
+        tap_is_int(report.redundant, 0, "no run is begun for nothing");
         explore_report_release(&report);
     }
 }
@@ -265,6 +279,7 @@ int main(void)
            "an alltoall and a wildcard that two sends race for are two runs");
     expect(three_to_one, 4, 6, "three messages for three wildcards are six runs");
     expect(two_receivers, 4, 4, "independent receivers are not interleaved");
+    expect(three_receivers, 5, 216, "nor are three that take two messages of each");
     finds_the_hang();
     says_when_bounded();
     return tap_done();
