@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { REDUNDANT = 25 }; /* runs begun for nothing, of the usual programs */
+
 /* ---- the same program on the machine ---- */
 
 struct scene {
@@ -359,6 +361,8 @@ int main(void)
     tap_is_int(tally.strange, 0, "and every run ends in one of those ways");
     tap_is_int(tally.diverged, 0, "every run does what it is forced to");
     tap_ok(tally.redundant * 25 < tally.runs, "hardly any run is begun for nothing");
+    bool usual = dice_usual() && dice_part().of == 1;
+    tap_ok(!usual || tally.redundant <= REDUNDANT, "of these programs no more than were");
     tap_ok(tally.programs > 2 * programs && tally.between && 2 * tally.endings > 3 * tally.programs,
            "most programs are small enough, and have freedom");
     return tap_done();
