@@ -48,6 +48,12 @@ struct child {
     struct recording *recording; /* NULL: nothing is recorded */
     struct sim_program *program;
     struct sim_world *base; /* the first world: recorded, kept for the rows of the gradient check */
+    struct child_senders {
+        const struct diff_probe *like; /* in whose world they were noted */
+        struct sim_senders *rows;
+        bool forgotten;
+    } senders[8];
+    int senders_count;
 };
 
 /* One world of it. */
@@ -205,6 +211,58 @@ static void carry_judged(void)
     child_signals_judge(true);
 }
 
+/* Where a world notes who sent what its receives from any source got; NULL: it does not. */
+static struct sim_senders *senders_new(struct child *child, const struct diff_probe *like)
+{
+    int at = 0, room = (int)(sizeof child->senders / sizeof *child->senders);
+    while (at < child->senders_count && child->senders[at].like != like)
+        at++;
+    if (at == room)
+        return NULL;
+    struct child_senders *kept = &child->senders[at];
+    for (int r = 0; kept->rows && r < child->job->world.ranks; r++)
+        free(kept->rows[r].of);
+    free(kept->rows);
+    kept->like = like;
+    kept->forgotten = false;
+    kept->rows = calloc((size_t)child->job->world.ranks, sizeof *kept->rows);
+    child->senders_count += at == child->senders_count;
+    return kept->rows;
+}
+
+/* What another world noted; NULL: nothing, or nothing to follow. */
+static const struct sim_senders *senders_of(const struct child *child,
+                                            const struct diff_probe *like)
+{
+    for (int i = 0; i < child->senders_count; i++)
+        if (child->senders[i].like == like &&
+            !__atomic_load_n(&child->senders[i].forgotten, __ATOMIC_RELAXED))
+            return child->senders[i].rows;
+    return NULL;
+}
+
+/* A world that followed them did not end: its receives are others (a perturbed one has no backward
+ * passes, a small step may change what a program does). None follows them any more. */
+static void senders_forget(struct child *child, const struct diff_probe *like)
+{
+    for (int i = 0; i < child->senders_count; i++)
+        if (child->senders[i].like == like)
+            __atomic_store_n(&child->senders[i].forgotten, true, __ATOMIC_RELAXED);
+}
+
+/* The order of arrival is the same in all worlds of one gradient, so that differences measure what was
+ * differentiated. */
+static void keep_senders(struct child *child, const struct diff_probe *probe,
+                         struct sim_world_options *options)
+{
+    if (!probe->like || child->job->world.driver > SIM_CHOOSE_SEED)
+        return;
+    if (probe->like == probe)
+        options->senders_noted = senders_new(child, probe);
+    else
+        options->senders_followed = senders_of(child, probe->like);
+}
+
 /* Runs the program once in a fresh world. The first world is the one that is recorded and judged.
  */
 static int run_world(void *context, struct diff_probe *probe, int worker)
@@ -224,6 +282,7 @@ static int run_world(void *context, struct diff_probe *probe, int worker)
     if (probe->adverse && options.executor != SIM_THREADS)
         sim_world_options_adverse(&options, &cost);
     options.stale_memory = probe->stale_memory;
+    keep_senders(child, probe, &options);
     if (!base || child->job->restart) /* what is compared is undisturbed; so is what starts again */
         options.fault_count = 0;
     options.first_failure = base ? &child->board->first_failure : NULL;
@@ -272,7 +331,12 @@ static int run_world(void *context, struct diff_probe *probe, int worker)
         probe->watch->over(probe->watch);
         recording_free(run.watched);
     }
-    return outcome != OUTCOME_FINISHED;
+    if (outcome == OUTCOME_FINISHED)
+        return 0;
+    if (!options.senders_followed)
+        return 1;
+    senders_forget(child, probe->like);
+    return DIFF_RUN_AGAIN;
 }
 
 static void culprit_text(const struct gradcheck_culprit *culprit, char *text, size_t size)

@@ -63,6 +63,22 @@ void diff_probe_release(struct diff_probe *probe)
     *probe = (struct diff_probe){0};
 }
 
+bool diff_probe_restart(struct diff_probe *probe)
+{
+    struct diff_probe fresh;
+    if (!diff_probe_init(&fresh, probe->ranks))
+        return false;
+    struct diff_probe_rank *rows = probe->rows;
+    for (int i = 0; i < probe->ranks; i++) {
+        fresh.rows[i].blocks = rows[i].blocks;
+        rows[i].blocks = NULL;
+    }
+    probe->rows = fresh.rows;
+    fresh.rows = rows;
+    diff_probe_release(&fresh);
+    return true;
+}
+
 bool probe_perturbed(const struct diff_state *state)
 {
     return state->probe && state->probe->mode == PROBE_PERTURBED;

@@ -17,6 +17,8 @@
 /* An empty base probe for `ranks` ranks; false without memory. */
 bool diff_probe_init(struct diff_probe *probe, int ranks);
 void diff_probe_release(struct diff_probe *probe);
+/* Forgets what a world collected, for another one with the same pushes; false without memory. */
+bool diff_probe_restart(struct diff_probe *probe);
 
 /* ---- called by the library inside the world ---- */
 

@@ -11,6 +11,7 @@ bool gradcheck_world(struct gradcheck *check, struct diff_probe *probe, int work
 {
     probe->again =
         probe != &check->base || check->shift.pushes || check->adverse || check->stale_memory;
+    probe->like = probe->repeat ? NULL : probe == &check->base ? probe : check->base.like;
     probe->adverse = check->adverse;
     probe->stale_memory = check->stale_memory;
     probe->order = check->options->order;
@@ -22,6 +23,8 @@ bool gradcheck_world(struct gradcheck *check, struct diff_probe *probe, int work
     probe->flip_rank = check->options->flip_rank;
     probe->flipped = check->options->flipped;
     int status = check->runner->run(check->runner->context, probe, worker);
+    if (status == DIFF_RUN_AGAIN && !probe->watch && diff_probe_restart(probe))
+        status = check->runner->run(check->runner->context, probe, worker);
 #pragma omp atomic
     check->result->worlds++;
     return status == 0;

@@ -193,6 +193,7 @@ INLINE void fill_request(struct sim_request *receive, const struct incoming *in)
     receive->message = NULL;
     receive->batch = NULL;
     receive->partner = NULL;
+    receive->noted = 0;
 }
 
 /* Takes what is there, whose status it fills in, or posts `receive`; true: that has to be waited

@@ -74,15 +74,21 @@ static int probe(const struct sim_point *point, int flags, struct sim_message **
     struct sim_rank *rank = comm->owner;
     struct sim_context *context = comm->context;
     sim_world_enter(rank->world);
+    struct sim_point named = *point; /* or not */
+    size_t number = 0;
+    if (flags & BLOCKING && point->peer == MPI_ANY_SOURCE)
+        named.peer = sim_point_sender(rank, &number);
     bool delayed =
-        flags & BLOCKING && point->peer == MPI_ANY_SOURCE && rank->world->options.delay_wildcards;
+        flags & BLOCKING && named.peer == MPI_ANY_SOURCE && rank->world->options.delay_wildcards;
     struct sim_message *message;
     if (delayed)
         message = sim_deferred_probe(rank, context, comm->rank, point->tag, NULL);
     else if (rank->world->exploring && !(flags & BLOCKING))
         message = sim_deferred_iprobe(rank, context, comm->rank, point->peer, point->tag);
     else
-        message = look(rank, comm, point, flags & BLOCKING);
+        message = look(rank, comm, &named, flags & BLOCKING);
+    if (message && number)
+        sim_point_note(rank, number, message->source);
     if (message && rank->world->exploring)
         note_seen(rank, comm->rank, message);
     if (message) {
@@ -130,6 +136,7 @@ static struct sim_message *wait_patiently(struct sim_rank *rank, const struct si
     struct sim_context *context = comm->context;
     struct sim_mailbox *mailbox = &context->mailboxes[comm->rank];
     sim_world_order_matters(rank->world);
+    sim_rank_unsure(rank);
     if (rank->world->options.delay_wildcards)
         return sim_deferred_probe(rank, context, comm->rank, tag, patience);
     struct sim_message *message;

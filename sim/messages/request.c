@@ -4,6 +4,7 @@
 #include "sim/communicators/failures.h"
 #include "sim/memory/held.h"
 #include "sim/memory/pending.h"
+#include "sim/messages/point.h"
 #include "sim/messages/status.h"
 
 #include <assert.h>
@@ -179,6 +180,8 @@ void sim_request_matched(struct sim_request *receive, int source, int tag, size_
         sim_request_inspect(receive);
     receive->source_matched = source;
     receive->tag_matched = tag;
+    if (receive->noted)
+        sim_point_note(receive->owner, receive->noted, source);
     size_t room = receive->type ? receive->type->size * receive->count : 0;
     receive->error = bytes > room ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
     receive->bytes = bytes > room ? room : bytes;

@@ -80,6 +80,7 @@ struct sim_request {
     uint32_t event;                /* and the event of a delayed wildcard */
     uint32_t items;                /* and the newest event of a Waitany for it, plus 1 */
     uint32_t met;                  /* and the event of the message a receive took, plus 1 */
+    size_t noted;                  /* 1 + its number in struct sim_senders; 0: it has none */
 };
 
 /* A request from the pool, zeroed but for the given fields. In the monitor. NULL: out of memory. */

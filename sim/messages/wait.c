@@ -410,6 +410,7 @@ static bool some_done(const struct many *many)
 static int wait_for_one(struct many *many)
 {
     sim_world_order_matters(many->rank->world);
+    sim_rank_unsure(many->rank);
     while (!some_done(many)) {
         int standing =
             many->rank->world->troubled ? first_standing_back(many->requests, many->count) : -1;

@@ -141,6 +141,7 @@ struct sim_rank {
         int depth;
     } local;                    /* see worlds/rank_lock.h */
     _Atomic uint64_t own_steps; /* logical time: the world's depends on how threads come along */
+    size_t senders; /* how many receives and probes from any source have begun, where they count */
     pthread_cond_t *wakeup;
     pthread_t thread; /* the rank's own; valid while `unwind` is set */
     pid_t thread_id;  /* the kernel's for it, where ranks are OS threads */
@@ -527,6 +528,12 @@ static inline void sim_rank_started(struct sim_rank *rank, enum sim_start kind)
 
 /* Nobody gives way any more once the order of calls has been seen to matter: a receive from anybody, a
  * fruitless poll, a wait for any of several. */
+/* What it does next may depend on more than on who sent what. */
+static inline void sim_rank_unsure(struct sim_rank *rank)
+{
+    if (rank->world->options.senders_noted)
+        rank->world->options.senders_noted[rank->id].unsure = true;
+}
 static inline void sim_world_order_matters(struct sim_world *world)
 {
     world->gives_way = false;

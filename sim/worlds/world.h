@@ -41,6 +41,15 @@ struct sim_late {
     uint32_t rank, receive;
 };
 
+/* Of a rank's receives and blocking probes from any source, in the order in which they began: who sent
+ * what they got, -1 for nobody. */
+struct sim_senders {
+    size_t count, room;
+    int32_t *of;
+    bool unsure; /* those after it are not noted, as they may be others another time: it polled,
+                    waited for any of several, has threads */
+};
+
 struct sim_fault;
 
 struct sim_world_options {
@@ -85,8 +94,11 @@ struct sim_world_options {
     sim_guide *guide; /* of SIM_CHOOSE_GUIDED */
     void *guide_context;
     bool log_choices;
-    void *slots[MPIX_SLOTS];                 /* initial values of every rank's slots */
-    struct sim_first_failure *first_failure; /* if not NULL: filled in at the first failure */
+    struct sim_senders *senders_noted;          /* if not NULL: per rank, filled in */
+    const struct sim_senders *senders_followed; /* if not NULL: per rank, receives from any source
+                                                   are from these; must outlive the run */
+    void *slots[MPIX_SLOTS];                    /* initial values of every rank's slots */
+    struct sim_first_failure *first_failure;    /* if not NULL: filled in at the first failure */
     _Atomic int *running; /* if not NULL: the rank that runs, -1 where that is not one alone */
     const struct sim_fault *faults; /* what shall go wrong (fault.h); must outlive the run */
     size_t fault_count;             /* at most SIM_FAULTS_MAX */
