@@ -10,8 +10,6 @@
 #include "sim/messages/status.h"
 #include "sim/worlds/error.h"
 
-#include <stdlib.h>
-
 static int check_buffer(const struct sim_point *point, struct sim_request *request,
                         struct sim_comm *comm)
 {
@@ -174,43 +172,6 @@ static void come_late(struct sim_rank *rank)
         world->executor->yield(rank);
 }
 
-int sim_point_sender(struct sim_rank *rank, size_t *number)
-{
-    const struct sim_world_options *options = &rank->world->options;
-    *number = 0;
-    if (!options->senders_noted && !options->senders_followed)
-        return MPI_ANY_SOURCE;
-    size_t at = rank->senders++;
-    if (options->senders_followed) {
-        const struct sim_senders *before = &options->senders_followed[rank->id];
-        return at < before->count && before->of[at] >= 0 ? before->of[at] : MPI_ANY_SOURCE;
-    }
-    struct sim_senders *senders = &options->senders_noted[rank->id];
-    senders->unsure = senders->unsure || rank->threads;
-    if (senders->unsure)
-        return MPI_ANY_SOURCE;
-    if (at >= senders->room) {
-        size_t room = at ? 2 * at : 16;
-        int32_t *larger = realloc(senders->of, room * sizeof *larger);
-        senders->unsure = !larger;
-        if (!larger)
-            return MPI_ANY_SOURCE;
-        senders->of = larger;
-        senders->room = room;
-    }
-    senders->of[at] = -1;
-    senders->count = at + 1;
-    *number = at + 1;
-    return MPI_ANY_SOURCE;
-}
-
-void sim_point_note(struct sim_rank *rank, size_t number, int source)
-{
-    struct sim_senders *senders = &rank->world->options.senders_noted[rank->id];
-    if (number <= senders->count)
-        senders->of[number - 1] = source;
-}
-
 static void start_receive(struct sim_request *receive)
 {
     if (receive->peer == MPI_PROC_NULL) {
@@ -224,7 +185,7 @@ static void start_receive(struct sim_request *receive)
         if (receive->persistent) /* is from any source the next time, too */
             sim_rank_unsure(receive->owner);
         else
-            receive->peer = sim_point_sender(receive->owner, &receive->noted);
+            receive->peer = sim_request_sender(receive->owner, &receive->noted);
     }
     bool troubled = receive->owner->world->troubled;
     if (troubled && sim_receive_refused(receive))

@@ -16,11 +16,6 @@ struct sim_point {
     MPI_Comm comm;
 };
 
-/* A receive or blocking probe from any source begins: from whom it has to be instead, as the world's
- * options say, else MPI_ANY_SOURCE. `number` is what a note of its sender needs; 0: it needs none. */
-int sim_point_sender(struct sim_rank *rank, size_t *number);
-void sim_point_note(struct sim_rank *rank, size_t number, int source);
-
 /* Where an answer goes that is written in the monitor, where a fault could not be the caller's. */
 int sim_point_output(const void *output, const char *what, const char *function);
 

@@ -77,7 +77,7 @@ static int probe(const struct sim_point *point, int flags, struct sim_message **
     struct sim_point named = *point; /* or not */
     size_t number = 0;
     if (flags & BLOCKING && point->peer == MPI_ANY_SOURCE)
-        named.peer = sim_point_sender(rank, &number);
+        named.peer = sim_request_sender(rank, &number);
     bool delayed =
         flags & BLOCKING && named.peer == MPI_ANY_SOURCE && rank->world->options.delay_wildcards;
     struct sim_message *message;
@@ -88,7 +88,7 @@ static int probe(const struct sim_point *point, int flags, struct sim_message **
     else
         message = look(rank, comm, &named, flags & BLOCKING);
     if (message && number)
-        sim_point_note(rank, number, message->source);
+        sim_request_sender_note(rank, number, message->source);
     if (message && rank->world->exploring)
         note_seen(rank, comm->rank, message);
     if (message) {

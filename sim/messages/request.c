@@ -4,7 +4,6 @@
 #include "sim/communicators/failures.h"
 #include "sim/memory/held.h"
 #include "sim/memory/pending.h"
-#include "sim/messages/point.h"
 #include "sim/messages/status.h"
 
 #include <assert.h>
@@ -174,6 +173,43 @@ void sim_request_complete(struct sim_request *request)
     }
 }
 
+int sim_request_sender(struct sim_rank *rank, size_t *number)
+{
+    const struct sim_world_options *options = &rank->world->options;
+    *number = 0;
+    if (!options->senders_noted && !options->senders_followed)
+        return MPI_ANY_SOURCE;
+    size_t at = rank->senders++;
+    if (options->senders_followed) {
+        const struct sim_senders *before = &options->senders_followed[rank->id];
+        return at < before->count && before->of[at] >= 0 ? before->of[at] : MPI_ANY_SOURCE;
+    }
+    struct sim_senders *senders = &options->senders_noted[rank->id];
+    senders->unsure = senders->unsure || rank->threads;
+    if (senders->unsure)
+        return MPI_ANY_SOURCE;
+    if (at >= senders->room) {
+        size_t room = at ? 2 * at : 16;
+        int32_t *larger = realloc(senders->of, room * sizeof *larger);
+        senders->unsure = !larger;
+        if (!larger)
+            return MPI_ANY_SOURCE;
+        senders->of = larger;
+        senders->room = room;
+    }
+    senders->of[at] = -1;
+    senders->count = at + 1;
+    *number = at + 1;
+    return MPI_ANY_SOURCE;
+}
+
+void sim_request_sender_note(struct sim_rank *rank, size_t number, int source)
+{
+    struct sim_senders *senders = &rank->world->options.senders_noted[rank->id];
+    if (number <= senders->count)
+        senders->of[number - 1] = source;
+}
+
 void sim_request_matched(struct sim_request *receive, int source, int tag, size_t bytes)
 {
     if (!receive->on_stack && receive->guarded)
@@ -181,7 +217,7 @@ void sim_request_matched(struct sim_request *receive, int source, int tag, size_
     receive->source_matched = source;
     receive->tag_matched = tag;
     if (receive->noted)
-        sim_point_note(receive->owner, receive->noted, source);
+        sim_request_sender_note(receive->owner, receive->noted, source);
     size_t room = receive->type ? receive->type->size * receive->count : 0;
     receive->error = bytes > room ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
     receive->bytes = bytes > room ? room : bytes;

@@ -90,6 +90,10 @@ struct sim_request *sim_request_new_as(const struct sim_request *checked);
 void sim_request_delete(struct sim_request *request);
 /* The only way to completion: wakes the waiter. In the monitor. */
 void sim_request_complete(struct sim_request *request);
+/* A receive or blocking probe from any source begins: from whom it has to be instead, as the world's
+ * options say, else MPI_ANY_SOURCE. `number` is what a note of its sender needs; 0: it needs none. */
+int sim_request_sender(struct sim_rank *rank, size_t *number);
+void sim_request_sender_note(struct sim_rank *rank, size_t number, int source);
 /* A receive has its message, of so many bytes. In the monitor. */
 void sim_request_matched(struct sim_request *receive, int source, int tag, size_t bytes);
 /* Copies a matched send into its receive and completes both. In the monitor. */
