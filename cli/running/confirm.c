@@ -129,7 +129,9 @@ void confirm_findings(const struct job *job, struct job_result *result, struct f
         if (confirm_finding(&within, trace, finding, &text)) {
             bool race = !strcmp(finding->code, "R003"), hangs = strstr(text, "it hangs") != NULL;
             finding->confirmation = CONFIRM_REAL;
-            finding_detail(finding, "Run again under the witness: %s.\n", text);
+            size_t said = strlen(finding->detail);
+            finding_detail(finding, "%sRun again under the witness: %s.\n",
+                           said && finding->detail[said - 1] != '\n' ? "\n" : "", text);
             if (race && hangs)
                 add_hang(findings, i, trace, finding->witness, trace->model);
             else if (race && strcmp(trace->model, "eager") == 0 && !has_hang(findings) &&

@@ -41,12 +41,14 @@ prepare() { # folder kind package command row
 }
 
 # Runs in the folder, what the program prints (and simrun's verdict) into the files named; what must agree is left in `kept`, the seconds are
-# printed.
+# printed. A file `input` there is what the program reads.
 measure() { # folder filter verdict command...
     folder=$1 filter=$2 verdict=$3
     shift 3
     before=$(date +%s.%N)
-    (cd "$folder" && timeout "$APPS_SECONDS" "$@" >"$verdict" 2>out </dev/null
+    input=/dev/null
+    [ ! -e "$folder/input" ] || input=input
+    (cd "$folder" && timeout "$APPS_SECONDS" "$@" >"$verdict" 2>out <$input
         echo $? >status
         [ "$verdict" = verdict ] || cat "$verdict" >>out
         sh -c "$filter" <out 2>/dev/null | sort >kept)

@@ -232,4 +232,37 @@ else
     count=$((count + 1))
     echo "ok $count # skip this system has no huge pages"
 fi
+
+# Further runs of a program, for other numbers of ranks and for witnesses, read its input again.
+cat >"$folder/input.c" <<'END'
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    int rank, ranks, number = 0, got[2];
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (!rank && scanf("%d", &number) != 1)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    if (!rank)
+        printf("read %d on %d\n", number, ranks);
+    int mine[2] = {rank, rank};
+    MPI_Request sent[8];
+    for (int to = 0; to < ranks; to++)
+        MPI_Isend(mine, rank == 1 ? 1 : 2, MPI_INT, to == rank ? MPI_PROC_NULL : to, 0, MPI_COMM_WORLD, &sent[to]);
+    for (int i = 1; i < ranks; i++)
+        MPI_Recv(got, 2, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Waitall(ranks, sent, MPI_STATUSES_IGNORE);
+    MPI_Finalize();
+    return 0;
+}
+END
+printf 'first\n%s\n' 77 >"$folder/numbers"
+{
+    read -r _ # as a shell's, which leaves the file behind the first line
+    SIMRUN_CACHE=$folder/cache timeout 300 "$simrun" --db none --record ops -n 2,4 "$folder/input.c" >"$folder/said" 2>&1
+} <"$folder/numbers"
+[ $? -eq 0 ] && says 'read 77 on 2' && says "read 77 on 4" && says 'confirmed by a real run of the witness'
+ok $? "input from a file is read by every run, and by witnesses"
 echo "1..$count"
