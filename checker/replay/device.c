@@ -123,11 +123,21 @@ static void begin(struct device *device, uint32_t op)
         finish(device, plan->context->group_ops[group->first + i]);
 }
 
+/* A Sendrecv is one call, whose send and receive a device begins together. */
+static bool is_one_call(const struct trace_op *ops, uint32_t send, uint32_t receive)
+{
+    return receive == send + 1 && ops[send].flags & ops[receive].flags & OP_COMPOUND &&
+           ops[send].kind == OP_ISEND && ops[receive].kind == OP_IRECV;
+}
+
 /* The item at `at` of the lane ends here: operations of one batch are one. */
 static uint32_t item_end(const struct device *device, const struct lane *lane, uint32_t at)
 {
     const struct trace_op *ops = device->trace->ops;
     uint32_t batch = ops[device->lane_ops[at++]].form->batch;
+    if (!batch && at < lane->end &&
+        is_one_call(ops, device->lane_ops[at - 1], device->lane_ops[at]))
+        return at + 1;
     while (batch && at < lane->end && ops[device->lane_ops[at]].form->batch == batch)
         at++;
     return at;
