@@ -20,6 +20,18 @@ int main(void)
         snprintf(name, sizeof name, "plan %u", seed);
         judged_hold(&golden, name, data, size, 1);
     }
+    plan_by_name = true;
+    for (unsigned i = 0; i < CROSSING_PLANS; i++) {
+        char name[40];
+        if (!golden_takes(&golden, i))
+            continue;
+        dice = crossing_plans[i];
+        struct plan plan = plan_new();
+        size_t size = plan_write(&plan, data);
+        data[size] = 0;
+        snprintf(name, sizeof name, "crossing plan %u", crossing_plans[i]);
+        judged_hold(&golden, name, data, size, 1);
+    }
     golden_close(&golden, "plans are judged, told and written as they were");
     return tap_done();
 }
