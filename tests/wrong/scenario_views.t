@@ -31,7 +31,10 @@ for my $view (sort keys %views) {
     my $root = "$folder/$view";
     mkdir $_ or die "$_: $!" for $root, "$root/build", "$root/scenarios";
     system('cp', $simrun, "$root/build/simrun") == 0 or die;
-    -e "$build/$_" and symlink("$build/$_", "$root/build/$_") for qw(lib include gen libsimrun.a simcc simc++);
+    for my $part (qw(lib include)) { # of variants, headers are beside the variant
+        my ($there) = grep { -e } "$build/$part", "$build/../$part";
+        symlink(abs_path($there), "$root/build/$part") or die "$part: $!";
+    }
     spew("$root/view.h", <<"END");
 #include <mpi.h>
 static MPI_Comm view_world;
