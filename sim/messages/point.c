@@ -318,7 +318,7 @@ static int receive_blocking(const struct sim_point *point, MPI_Status *status)
     struct sim_request receive;
     receive.on_stack = true;
     receive.waiter = NULL;
-    receive.freed = receive.delayed = false;
+    receive.freed = receive.delayed = receive.persistent = false;
     receive.batch = NULL;
     receive.partner = NULL;
     receive.message = NULL;
