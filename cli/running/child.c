@@ -250,8 +250,8 @@ static void senders_forget(struct child *child, const struct diff_probe *like)
             __atomic_store_n(&child->senders[i].forgotten, true, __ATOMIC_RELAXED);
 }
 
-/* The order of arrival is the same in all worlds of one gradient, so that differences measure what was
- * differentiated. */
+/* The order of arrival is the same in all worlds of one gradient, so that differences measure what
+ * was differentiated. */
 static void keep_senders(struct child *child, const struct diff_probe *probe,
                          struct sim_world_options *options)
 {

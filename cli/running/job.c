@@ -382,7 +382,8 @@ static bool conclude(struct remains *remains, struct job_result *result, struct 
     return true;
 }
 
-/* Every run reads a file on standard input from where the first one did: witnesses do what the program did. */
+/* Every run reads a file on standard input from where the first one did: witnesses do what the
+ * program did. */
 static void begin_input(void)
 {
     static bool known;

@@ -132,7 +132,8 @@ struct diff_probe {
     size_t shift_count;
     const struct diff_probe *base; /* of a perturbed world: what the base world saw */
     const struct diff_probe *like; /* if not NULL: whoever runs the world lets receives from any
-                                      source get what they got in that probe's world; itself: that is noted */
+                                      source get what they got in that probe's world; itself: that
+                                      is noted */
     bool again;                    /* the program has been run before */
     bool trace;                    /* keep every node's values */
     uint64_t steps;                /* that the world took, 0: nobody counted */

@@ -526,14 +526,15 @@ static inline void sim_rank_started(struct sim_rank *rank, enum sim_start kind)
         sim_rank_give_way(rank);
 }
 
-/* Nobody gives way any more once the order of calls has been seen to matter: a receive from anybody, a
- * fruitless poll, a wait for any of several. */
 /* What it does next may depend on more than on who sent what. */
 static inline void sim_rank_unsure(struct sim_rank *rank)
 {
     if (rank->world->options.senders_noted)
         rank->world->options.senders_noted[rank->id].unsure = true;
 }
+
+/* Nobody gives way any more once the order of calls has been seen to matter: a receive from anybody, a
+ * fruitless poll, a wait for any of several. */
 static inline void sim_world_order_matters(struct sim_world *world)
 {
     world->gives_way = false;

@@ -5,7 +5,7 @@
  * stays. What findings name is in no run. The marks of a collective stay together or go together:
  * where a run keeps what another one leaves out, one of them begins later, ends earlier or is
  * dissolved. Short lanes are left alone. */
-#include "viz/lanes/scene.h"
+#include "viz/lanes/layout.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -59,8 +59,8 @@ static void find_keys(struct scene *scene, struct repeats *repeats)
     }
     for (size_t i = 0; i < scene->link_count; i++) {
         const struct link *link = &scene->links[i];
-        if (link->kind == LINK_DATA || link->kind == LINK_ORDER || link->kind == LINK_SEQUENCE ||
-            link->kind == LINK_MESSAGE || link->kind == LINK_ADJOINT || link->kind == LINK_HIDDEN)
+        if (layout_is_order(link) || link->kind == LINK_MESSAGE || link->kind == LINK_ADJOINT ||
+            link->kind == LINK_HIDDEN)
             continue;
         repeats->key[link->from] = 2 * (uint64_t)link->from;
         repeats->key[link->to] = 2 * (uint64_t)link->to;
@@ -186,11 +186,6 @@ static uint64_t times_of(const struct scene *scene, const struct run *run)
     return run->blocks + left_out / body;
 }
 
-static bool is_order(const struct link *link)
-{
-    return link->kind == LINK_DATA || link->kind == LINK_ORDER || link->kind == LINK_SEQUENCE;
-}
-
 /* Order goes on from the last block to what follows. Inside of a run and into it, that of the first
  * block is what is drawn. */
 static bool order_stays(const struct repeats *repeats, const struct link *link)
@@ -229,7 +224,7 @@ static void lead_links(struct scene *scene, const struct repeats *repeats)
     size_t links = 0;
     for (size_t i = 0; seen.slots && i < scene->link_count; i++) {
         struct link link = scene->links[i];
-        if (is_order(&link) && !order_stays(repeats, &link))
+        if (layout_is_order(&link) && !order_stays(repeats, &link))
             continue;
         link.from = head_of(repeats, link.from);
         link.to = head_of(repeats, link.to);
