@@ -2,6 +2,7 @@
 #include "sim/messages/deferred.h"
 
 #include "sim/messages/causes.h"
+#include "sim/messages/failures.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@ struct sim_blocked_probe {
     struct sim_rank *rank;
     uint32_t object, event;
     struct sim_context *context; /* probe */
+    const struct sim_comm *comm; /* of one that blocks and may hear of a failure, else NULL */
     int owner, source, tag;
     struct sim_request **requests; /* Waitany */
     int count;
@@ -453,6 +455,47 @@ static void note_look(struct sim_blocked_probe *look)
         note_items(look);
 }
 
+static bool has_message(struct sim_context *context, int owner, int tag,
+                        const struct sim_request *receive)
+{
+    struct sim_candidates list = {0};
+    sim_mailbox_collect(context, owner, tag, receive, &list);
+    free(list.messages);
+    return list.count;
+}
+
+/* The first that stands back (failures.h) and has no message that it could take; -1: none, or another
+ * one is done. */
+static int standing_back(const struct sim_blocked_probe *look)
+{
+    int found = -1;
+    for (int i = look->count - 1; i >= 0; i--) {
+        const struct sim_request *request = look->requests[i];
+        if (!request || request->state == SIM_INACTIVE)
+            continue;
+        if (sim_request_done(request))
+            return -1;
+        if (sim_request_stands_back(request) &&
+            !has_message(request->context, request->comm->rank, request->tag, request))
+            found = i;
+    }
+    return found;
+}
+
+/* What it waits for may never come: its patience has ended, or a failure is not acknowledged. */
+static bool gives_up(struct sim_blocked_probe *look)
+{
+    if (look->patience)
+        return look->patience->passed;
+    if (!look->rank->world->troubled || look->poll != SIM_POLL_NONE)
+        return false;
+    if (look->comm)
+        return sim_comm_peer_error(look->comm, look->source) &&
+               !has_message(look->context, look->owner, look->tag, NULL);
+    look->index = look->requests ? standing_back(look) : -1;
+    return look->index >= 0;
+}
+
 /* What a poll looks at is noted when it is answered: fruitless ones leave nothing behind. */
 static void look_until_granted(struct sim_blocked_probe *look)
 {
@@ -464,19 +507,20 @@ static void look_until_granted(struct sim_blocked_probe *look)
     while (*last)
         last = &(*last)->next;
     *last = look;
-    while (!look->granted && !(look->patience && look->patience->passed))
-        sim_rank_block(look->rank);
+    while (!look->granted && !gives_up(look))
+        sim_rank_block_reconsidering(look->rank);
     if (!look->granted)
         look_end(look);
     look->rank->was_held = look->poll != SIM_POLL_NONE;
 }
 
-struct sim_message *sim_deferred_probe(struct sim_rank *rank, struct sim_context *context,
-                                       int owner, int tag, const struct sim_timeout *patience)
+struct sim_message *sim_deferred_probe(const struct sim_comm *comm, int tag,
+                                       const struct sim_timeout *patience)
 {
-    struct sim_blocked_probe look = {.rank = rank,
-                                     .context = context,
-                                     .owner = owner,
+    struct sim_blocked_probe look = {.rank = comm->owner,
+                                     .context = comm->context,
+                                     .comm = comm,
+                                     .owner = comm->rank,
                                      .source = MPI_ANY_SOURCE,
                                      .tag = tag,
                                      .patience = patience};

@@ -38,15 +38,16 @@ bool sim_deferred_go(struct sim_world *world);
 bool sim_deferred_spin(struct sim_world *world);
 /* Queues a receive to be delayed. In the monitor. */
 void sim_deferred_post(struct sim_world *world, struct sim_request *receive);
-/* Blocks the rank until a message from anybody is granted to its probe. In the monitor. `patience`
- * may be NULL; NULL when its limit has passed. */
-struct sim_message *sim_deferred_probe(struct sim_rank *rank, struct sim_context *context,
-                                       int owner, int tag, const struct sim_timeout *patience);
+/* Blocks the communicator's rank until a message from anybody is granted to its probe. In the
+ * monitor. `patience` may be NULL; NULL when its limit has passed, or without one when somebody has
+ * failed or the communicator is revoked. */
+struct sim_message *sim_deferred_probe(const struct sim_comm *comm, int tag,
+                                       const struct sim_timeout *patience);
 /* Holds the rank until it is decided what its Iprobe sees: NULL for nothing. In the monitor. */
 struct sim_message *sim_deferred_iprobe(struct sim_rank *rank, struct sim_context *context,
                                         int owner, int source, int tag);
 /* Blocks or holds the rank until it is decided which of its requests is reported: its index, -1 for
- * "not yet". In the monitor. */
+ * "not yet". Who blocks is also told of one that stands back (failures.h). In the monitor. */
 int sim_deferred_waitany(struct sim_rank *rank, struct sim_request **requests, int count,
                          enum sim_poll poll);
 /* Marks a request to be cancelled: whether it was in time is decided at quiescence. In the monitor.

@@ -82,7 +82,7 @@ static int probe(const struct sim_point *point, int flags, struct sim_message **
         flags & BLOCKING && named.peer == MPI_ANY_SOURCE && rank->world->options.delay_wildcards;
     struct sim_message *message;
     if (delayed)
-        message = sim_deferred_probe(rank, context, comm->rank, point->tag, NULL);
+        message = sim_deferred_probe(comm, point->tag, NULL);
     else if (rank->world->exploring && !(flags & BLOCKING))
         message = sim_deferred_iprobe(rank, context, comm->rank, point->peer, point->tag);
     else
@@ -138,7 +138,7 @@ static struct sim_message *wait_patiently(struct sim_rank *rank, const struct si
     sim_world_order_matters(rank->world);
     sim_rank_unsure(rank);
     if (rank->world->options.delay_wildcards)
-        return sim_deferred_probe(rank, context, comm->rank, tag, patience);
+        return sim_deferred_probe(comm, tag, patience);
     struct sim_message *message;
     while (!(message = sim_mailbox_find(context, comm->rank, MPI_ANY_SOURCE, tag)) &&
            !patience->passed) {

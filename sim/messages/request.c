@@ -242,7 +242,7 @@ bool sim_request_stands_back(const struct sim_request *request)
 {
     return request->owner->world->troubled && request->kind == SIM_REQUEST_RECEIVE &&
            request->state == SIM_POSTED && request->peer == MPI_ANY_SOURCE && request->comm &&
-           !request->on_stack &&
+           !request->on_stack && !request->cancelling &&
            sim_comm_peer_error(request->comm, MPI_ANY_SOURCE) == MPIX_ERR_PROC_FAILED_PENDING;
 }
 

@@ -313,6 +313,24 @@ static MPI_Comm comm_of_first(const struct many *many)
     return MPI_COMM_NULL;
 }
 
+/* Whether it had to wait. Of several; it ends where any of them stands back, as that may be what the
+ * sender of this one hears of first. */
+static bool wait_among(const struct many *many, struct sim_request *request)
+{
+    struct sim_rank *rank = many->rank;
+    bool waited = false;
+    while (!sim_request_done(request) &&
+           !(rank->world->troubled && first_standing_back(many->requests, many->count) >= 0)) {
+        request->waiter = rank;
+        rank->reconsiders = true;
+        sim_rank_block_early(rank);
+        rank->reconsiders = false;
+        request->waiter = NULL;
+        waited = true;
+    }
+    return (sim_request_done(request) && sim_request_wait(request)) || waited;
+}
+
 int PMPI_Waitall(int count, MPI_Request *handles, MPI_Status *statuses)
 {
     struct many many;
@@ -325,7 +343,7 @@ int PMPI_Waitall(int count, MPI_Request *handles, MPI_Status *statuses)
     bool stands_back = false, waited = !many.active;
     for (int i = 0; i < count && !stands_back; i++)
         if (many.requests[i]) {
-            waited |= sim_request_wait(many.requests[i]);
+            waited |= wait_among(&many, many.requests[i]);
             stands_back = !sim_request_done(many.requests[i]);
         }
     if (!waited)
@@ -531,7 +549,7 @@ static int some(const char *function, bool waits, struct many *many, int *outcou
             pick_some(many, waits ? SIM_POLL_NONE : SIM_POLL_ANY);
         int standing = waits && !exploring ? wait_for_one(many) : -1;
         *outcount = finish_some(many, indices, statuses, &error);
-        if (standing >= 0)
+        if (standing >= 0 || (waits && !*outcount)) /* an exploration leaves it in its place */
             error = MPIX_ERR_PROC_FAILED_PENDING;
         else if (!waits && !*outcount)
             error = poll_failed(many->rank, many->requests, many->count);
