@@ -87,14 +87,24 @@ static const char *wrong_target(const struct sim_win *win, enum sim_epoch_call c
     }
 }
 
+/* The call that opened the epoch that is in the way; 0: none is. */
+static uint32_t opener(const struct sim_epoch *epoch, enum sim_epoch_call call)
+{
+    bool of_exposure = exposes(call) || call == SIM_CALL_FENCE || call == SIM_CALL_FREE;
+    if (!wrong[call][epoch->state] && of_exposure)
+        return epoch->exposed_since;
+    if (epoch->state == SIM_EPOCH_LOCK)
+        return epoch->locks->opened;
+    return epoch->state == SIM_EPOCH_NONE ? 0 : epoch->opened;
+}
+
 /* A note on the present call, and one on the call that opened the epoch. */
 static void tell(const struct sim_win *win, enum sim_epoch_call call, const char *function,
                  const char *sentence)
 {
     const struct sim_epoch *epoch = &win->epoch;
     bool access = call == SIM_CALL_ACCESS || call == SIM_CALL_FLUSH;
-    uint32_t opened =
-        exposes(call) || epoch->state == SIM_EPOCH_NONE ? epoch->exposed_since : epoch->opened;
+    uint32_t opened = opener(epoch, call);
     const char *code = access ? "B004" : "B005";
     char text[256];
     snprintf(text, sizeof text, "MPI_%s: %s", function, sentence);
@@ -137,7 +147,7 @@ int sim_epoch_move(struct sim_win *win, enum sim_epoch_call call, int target, co
     if (call <= SIM_CALL_FLUSH || call >= SIM_CALL_POST)
         return MPI_SUCCESS;
     epoch->state = next[call];
-    epoch->opened = epoch->state == SIM_EPOCH_NONE ? 0 : record_position();
+    epoch->opened = record_position();
     return MPI_SUCCESS;
 }
 

@@ -165,7 +165,6 @@ static int start_failed(struct sim_win *win, int error)
     sim_group_release(win->epoch.started);
     win->epoch.started = NULL;
     win->epoch.state = SIM_EPOCH_NONE;
-    win->epoch.opened = 0;
     return end_failed(win, error, "Win_start");
 }
 
@@ -349,7 +348,6 @@ static void lock_left(struct sim_win *win)
     if (win->epoch.locks)
         return;
     win->epoch.state = SIM_EPOCH_NONE;
-    win->epoch.opened = 0;
 }
 
 int PMPI_Win_lock(int type, int rank, int assertion, MPI_Win handle)
@@ -420,7 +418,6 @@ int PMPI_Win_lock_all(int assertion, MPI_Win handle)
     }
     if (failed) {
         win->epoch.state = SIM_EPOCH_NONE;
-        win->epoch.opened = 0;
         sim_win_changed(win->window);
     } else {
         win->epoch.unchecked = assertion & MPI_MODE_NOCHECK;
