@@ -46,6 +46,13 @@ static inline bool dice_takes(unsigned long long number)
     return number % part.of == part.number;
 }
 
+/* The same of few cases, `number` of `count`: where the parts are more, each asks one case. */
+static inline bool dice_takes_of(unsigned long long number, unsigned long long count)
+{
+    struct dice_part part = dice_part();
+    return part.of > count ? part.number * count / part.of == number : dice_takes(number);
+}
+
 /* Which seeds a test of random programs takes: `usual` of them from 1 on (under a sanitizer, which is
  * there for the memory, a quarter), or as the environment says; of a part, its share. */
 struct dice_seeds {

@@ -3,6 +3,7 @@
  * that right is right and wrong is wrong.
  *
  *   checked_open("diff_kinks");     rows of tests/golden/checked/diff_kinks.tsv
+ *   if (checked_takes())            before each case: of a part (tests/dice.h) only some are asked
  *   checked_hold(&result);          after each check; diff_world_check does it by itself
  *   checked_close();                before tap_done; checks behind it are not held
  *
@@ -31,19 +32,26 @@ static inline bool checked_as_written(void)
 static struct {
     struct golden golden;
     bool open;
-    unsigned checks;
+    unsigned cases, checks; /* checks of this case */
 } checked_state;
 
 /* False where nothing is held. */
 static inline bool checked_open(const char *name)
 {
     char path[200];
-    if (!checked_as_written() || !dice_usual() || dice_part().of > 1)
+    if (!checked_as_written() || !dice_usual())
         return false;
     snprintf(path, sizeof path, "tests/golden/checked/%s.tsv", name);
     checked_state.golden = golden_open(path);
     checked_state.open = true;
     return true;
+}
+
+/* Whether the next case is of the part that is asked. Its checks are held under its number. */
+static inline bool checked_takes(void)
+{
+    checked_state.checks = 0;
+    return golden_takes(&checked_state.golden, checked_state.cases++);
 }
 
 static inline uint64_t checked_digits(uint64_t hash, int digits, double number)
@@ -137,7 +145,11 @@ static inline void checked_hold(const struct gradcheck_result *result)
     hash = checked_whole(checked_culprit(hash, &result->culprit), result);
     gradcheck_print(result, text, sizeof text);
     hash = checked_words(hash, text);
-    snprintf(key, sizeof key, "%u", ++checked_state.checks);
+    unsigned check = ++checked_state.checks;
+    if (checked_state.cases)
+        snprintf(key, sizeof key, "%u.%u", checked_state.cases, check);
+    else
+        snprintf(key, sizeof key, "%u", check);
     snprintf(words, sizeof words, "%zu right, %zu wrong, %zu undecided%s%s", answers.right,
              answers.wrong, answers.undecided, result->culprit.found ? ": " : "",
              result->culprit.found ? result->culprit.name : "");

@@ -226,6 +226,10 @@ static void expect_named(const char *what, void (*body)(void), const char *mutan
                          const char *name)
 {
     size_t wrong = 0, named = 0, parts = flip ? N : 1;
+    if (!checked_takes()) {
+        tap_skip(1, "of another part: %s", what);
+        return;
+    }
     for (size_t part = 1; part <= parts; part++) {
         struct gradcheck_result result = checked(body, mutant, flip, part);
         wrong += result.failed > 0;
@@ -234,6 +238,34 @@ static void expect_named(const char *what, void (*body)(void), const char *mutan
     }
     tap_ok(wrong == parts && named == parts, "%s: %zu of %zu noticed, %zu named", what, wrong,
            parts, named);
+}
+
+static void expect_nobody(void)
+{
+    if (!checked_takes()) {
+        tap_skip(1, "of another part");
+        return;
+    }
+    struct gradcheck_result result = checked(two_halves, NULL, NULL, 0);
+    tap_ok(result.failed > 0 && !result.culprit.found && strstr(result.culprit.text, "at a kink"),
+           "a gradient that kinks make wrong is no operation's fault");
+    gradcheck_release(&result);
+}
+
+static void expect_length(void)
+{
+    if (!checked_takes()) {
+        tap_skip(1, "of another part");
+        return;
+    }
+    struct gradcheck_options options = gradcheck_options_default();
+    options.flip_name = "scale_by";
+    options.flip_part = 1;
+    struct gradcheck_result result = diff_world_check(as_long_as_its_input, 1, &options);
+    tap_ok(result.failed > 0 && !result.culprit.found &&
+               strstr(result.culprit.text, "runs other operations"),
+           "nor is one named where a little away from the inputs vectors have another length");
+    gradcheck_release(&result);
 }
 
 int main(void)
@@ -248,20 +280,9 @@ int main(void)
     expect_named("a wrong sign where all are tied", maximum_all_tied, NULL, "Allreduce",
                  "Allreduce");
     expect_named("a wrong sign beside a kink", scaled, NULL, "scale", "scale");
-    struct gradcheck_options options;
-    struct gradcheck_result result = checked(two_halves, NULL, NULL, 0);
-    tap_ok(result.failed > 0 && !result.culprit.found && strstr(result.culprit.text, "at a kink"),
-           "a gradient that kinks make wrong is no operation's fault");
-    gradcheck_release(&result);
+    expect_nobody();
     checked_close();
-    options = gradcheck_options_default();
-    options.flip_name = "scale_by";
-    options.flip_part = 1;
-    result = diff_world_check(as_long_as_its_input, 1, &options);
-    tap_ok(result.failed > 0 && !result.culprit.found &&
-               strstr(result.culprit.text, "runs other operations"),
-           "nor is one named where a little away from the inputs vectors have another length");
-    gradcheck_release(&result);
+    expect_length();
     expect_points();
     expect_pairs();
     return tap_done();

@@ -143,17 +143,20 @@ int main(void)
     for (int ranks = 1; ranks <= 3; ranks += 2) {
         char text[2000] = "", name[40] = "";
         const int sizes[] = {ranks, 0};
-        int right = 0;
+        int right = 0, asked = 0;
         for (int i = 0; i < PROGRAMS; i++) {
             program = (uint64_t)i * 7919 + (uint64_t)ranks;
+            if (!checked_takes())
+                continue;
+            asked++;
             if (diff_world_right(random_program, sizes, text, sizeof text))
                 right++;
             else if (!name[0])
                 snprintf(name, sizeof name, "program %d: ", i);
         }
-        tap_test_ok(right == PROGRAMS, TAP_HERE, text,
+        tap_test_ok(right == asked, TAP_HERE, text,
                     "%sgradients and tangents of %d of %d random programs are right on %d ranks",
-                    name, right, PROGRAMS, ranks);
+                    name, right, asked, ranks);
     }
     return tap_done();
 }

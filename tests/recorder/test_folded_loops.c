@@ -370,6 +370,8 @@ int main(void)
     size_t left_out = 0, ops = 0;
     for (int number = 0; number < PROGRAMS; number++) {
         uint64_t one, again, other;
+        if (!dice_takes((unsigned long long)number))
+            continue;
         program = program_random((uint64_t)number * 7919 + 1);
         struct trace *whole = run(false, &other), *folded = run(true, &one);
         trace_free(run(true, &again));
@@ -381,7 +383,9 @@ int main(void)
         trace_free(whole);
         trace_free(folded);
     }
-    conducts_differ();
-    tap_ok(10 * left_out > 7 * ops, "much is left out: %zu of %zu operations", left_out, ops);
+    if (dice_takes(PROGRAMS))
+        conducts_differ();
+    tap_ok(10 * left_out > 7 * ops || dice_part().of > 1, "much is left out: %zu of %zu operations",
+           left_out, ops);
     return tap_done();
 }

@@ -1,4 +1,5 @@
 /* Rank files: what a recording wrote, read back from files, whole and damaged. */
+#include "tests/dice.h"
 #include "tests/tap.h"
 
 #include "recorder/recorder.h"
@@ -124,7 +125,7 @@ int main(int argc, char **argv)
                failure.code == FAILURE_INPUT,
            "a file cut in its head is refused: %s", failure.text);
     unsigned state = 4711;
-    int loaded = 0, refused = 0, odd = 0;
+    int loaded = 0, refused = 0, odd = 0, asked = 0;
     unsigned char *damaged = malloc(size);
     for (int round = 0; round < 400; round++) {
         memcpy(damaged, bytes, size);
@@ -135,6 +136,9 @@ int main(int argc, char **argv)
                         BUFFERS_UNIT * unit + (state >> 16) % 2048;
             damaged[at < size ? at : size - 1] = (unsigned char)(state >> 13);
         }
+        if (!dice_takes((unsigned long long)round))
+            continue;
+        asked++;
         failure = (struct failure){0};
         again = write_file(path, damaged, size) ? recording_read(path, NULL, &failure) : NULL;
         loaded += again != NULL;
@@ -142,9 +146,10 @@ int main(int argc, char **argv)
         odd += again && !trace_check(again, &failure);
         trace_free(again);
     }
-    tap_is_int(loaded + refused, 400, "damaged files are read or refused as input");
+    tap_is_int(loaded + refused, asked, "damaged files are read or refused as input");
     tap_is_int(odd, 0, "what is read keeps the rules of a trace");
-    tap_ok(refused > 0 && loaded > 0, "both happened (%d read, %d refused)", loaded, refused);
+    tap_ok((refused > 0 && loaded > 0) || dice_part().of > 1, "both happened (%d read, %d refused)",
+           loaded, refused);
     free(damaged);
     free(bytes);
     long_paths();

@@ -179,13 +179,14 @@ static bool is_source(const char *name)
 static void read_folder(struct golden *golden, const char *folder)
 {
     static struct bytes bytes;
+    static unsigned files;
     char *names[FILES_MAX], path[400], key[300], words[60];
     snprintf(path, sizeof path, "tests/%s", folder);
     size_t count = folder_list(path, "", names, FILES_MAX);
     for (size_t i = 0; i < count; i++) {
         snprintf(path, sizeof path, "tests/%s/%s", folder, names[i]);
         snprintf(key, sizeof key, "%s/%.200s", folder, names[i]);
-        if (!is_source(names[i]) && load(path, &bytes)) {
+        if (!is_source(names[i]) && golden_takes(golden, files++) && load(path, &bytes)) {
             uint64_t hash = read_all(&bytes, names[i], words, false);
             if (!golden_row(golden, key, words, hash) && golden->wrong < 3)
                 read_all(&bytes, names[i], words, true);
@@ -200,7 +201,7 @@ int main(void)
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
         read_folder(&golden, folders[i]);
     golden_close(&golden, "files are read, refused and written as they were");
-    tap_ok(reread > 100, "many traces were written and read again");
+    tap_ok(reread > 100 || dice_part().of > 1, "many traces were written and read again");
     tap_is_int(changed, 0, "and are the same traces");
     return tap_done();
 }

@@ -1,6 +1,7 @@
 /* The JSON reader at its borders: integers around every power that decides, and all byte sequences
  * that begin like UTF-8, against a decoder that asks for nothing but the definition. All escapes
  * against what they stand for; and what is written is well-formed and read back as the same bytes. */
+#include "tests/dice.h"
 #include "tests/tap.h"
 #include "traces/input/json.h"
 #include "traces/input/write.h"
@@ -373,9 +374,10 @@ static void written_texts(void)
 
 int main(void)
 {
-    integers();
-    utf8();
-    escapes();
-    written_texts();
+    static void (*const tests[])(void) = {integers, utf8, escapes, written_texts};
+    enum { TESTS = sizeof tests / sizeof *tests };
+    for (size_t i = 0; i < TESTS; i++)
+        if (dice_takes_of(i, TESTS))
+            tests[i]();
     return tap_done();
 }

@@ -1,4 +1,5 @@
 /* The store: what goes in comes out, whatever happens to the writer. */
+#include "tests/dice.h"
 #include "tests/tap.h"
 #include "tests/traces/format_samples.h"
 #include "tests/traces/store_files.h"
@@ -240,7 +241,7 @@ static bool stored_alike(struct store *store, struct trace *trace)
 
 /* A column is stored row by row, once for all rows, or not at all: all of these, for every field,
  * where the rows that differ are the first, a middle one or the last. And all of it in pages. */
-static void same_in_all_rows(bool pages)
+static void same_in_rows_or_pages(bool pages)
 {
     struct failure failure = {0};
     struct store *store =
@@ -637,25 +638,39 @@ static void full_disk(void)
     store_close(store);
 }
 
+static void same_in_all_rows(void)
+{
+    same_in_rows_or_pages(false);
+}
+
+static void same_in_all_pages(void)
+{
+    same_in_rows_or_pages(true);
+}
+
 int main(void)
 {
     snprintf(folder, sizeof folder, "/tmp/simrun-store-XXXXXX");
     if (!mkdtemp(folder))
         return 1;
-    round_trip();
-    same_in_all_rows(false);
-    same_in_all_rows(true);
-    views();
-    refusals();
-    migration();
-    migration_of_version_2();
-    migration_of_version_3();
-    migration_of_version_4();
-    stored_before_judged();
-    kills();
-    parallel();
-    collection();
-    full_disk();
+    static void (*const tests[])(void) = {round_trip,
+                                          same_in_all_rows,
+                                          same_in_all_pages,
+                                          views,
+                                          refusals,
+                                          migration,
+                                          migration_of_version_2,
+                                          migration_of_version_3,
+                                          migration_of_version_4,
+                                          stored_before_judged,
+                                          kills,
+                                          parallel,
+                                          collection,
+                                          full_disk};
+    enum { TESTS = sizeof tests / sizeof *tests };
+    for (size_t i = 0; i < TESTS; i++)
+        if (dice_takes_of(i, TESTS))
+            tests[i]();
     char command[128];
     snprintf(command, sizeof command, "rm -rf %s", folder);
     if (system(command) != 0)
