@@ -138,7 +138,7 @@ const struct option_row graph_option_rows[] = {
      set_view},
     {"plot", 0, "NAME", "one plot of the metrics: their first word, or a whole name", set_plot},
     {"axes", 0, "AXES", "of plots: auto (default), linear, logx, logy, loglog", set_axes},
-    {"all", 0, NULL, "every operation instead of the findings' neighbourhood", set_all},
+    {"all", 0, NULL, "every rank and operation by itself, not only around the findings", set_all},
     {"output", 'o', "FILE",
      ".dot, .svg or .png; timelines and plots: .svg (default: standard output)", set_output},
     END};

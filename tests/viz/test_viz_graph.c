@@ -224,6 +224,16 @@ static void test_sizes(void)
     trace = sample_stencil(64, 8);
     options.all = false;
     dot = dot_of(trace, NULL, &options);
+    tap_is_int(count_of(dot, "subgraph cluster_rank"), 3,
+               "of 64 ranks in a row the first, the last and those between are drawn");
+    tap_ok(strstr(dot, ">ranks 1-62<") && strstr(dot, ">62 alike<"), "they say who they are");
+    tap_ok(!strstr(dot, "operations shown"), "nothing is left out");
+    free(dot);
+    trace_free(trace);
+
+    trace = sample_stencil(8, 64);
+    dot = dot_of(trace, NULL, &options);
+    tap_is_int(count_of(dot, "subgraph cluster_rank"), 8, "eight ranks are drawn each");
     tap_ok(strstr(dot, "ranks not shown") || strstr(dot, "operations shown"),
            "what is left out is said");
     tap_is_int(count_of(dot, "tooltip=\"rank "), 400, "400 of many operations are drawn");
@@ -243,7 +253,7 @@ static void test_sizes(void)
 int main(void)
 {
     struct findings findings;
-    tap_plan(37);
+    tap_plan(41);
     struct trace *trace = sample_healthy();
     test_golden("healthy", trace, NULL, VIZ_AUTO);
     trace_free(trace);

@@ -75,10 +75,13 @@ C
 sub drawn {
     my ($dot) = @_;
     my %seen;
-    while ($dot =~ /^\s*m\d+ \[label=<(.*?)>, shape.*tooltip="rank (\d+) #/mg) {
-        my ($label, $rank) = ($1, $2);
-        my ($name) = $label =~ /^(?:<B>)?(\w+)/;
-        $seen{$rank}{$name} += $label =~ /\xC3\x97 (\d+)/ ? $1 : 1;
+    for my $lane ($dot =~ /subgraph cluster_rank\d+ \{(.*?)\n  \}/gs) {
+        my ($ranks) = $lane =~ /^    r\d+ .*tooltip="ranks ([^"]*)"/m; # of several
+        ($ranks) = $lane =~ /<B>rank (\d+)</ unless defined $ranks;
+        for my $label ($lane =~ /^    m\d+ \[label=<(.*?)>, shape/mg) {
+            my ($name) = $label =~ /^(?:<B>)?(\w+)/;
+            $seen{$_}{$name} += $label =~ /\xC3\x97 (\d+)/ ? $1 : 1 for map { /(\d+)-(\d+)/ ? $1 .. $2 : $_ } split /, /, $ranks;
+        }
     }
     return \%seen;
 }

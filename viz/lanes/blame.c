@@ -99,6 +99,16 @@ static void paint_partners(struct scene *scene, uint32_t forward)
     }
 }
 
+bool finding_names(const struct trace *trace, const struct finding *finding, size_t index)
+{
+    const char *role = finding->ops[index].role;
+    uint32_t op = finding->ops[index].op;
+    bool stands = op < trace->op_count && trace->ops[op].state == STATE_BLOCKED;
+    return finding_counts(finding, index) && strcmp(role, "waits") != 0 &&
+           strcmp(role, "never") != 0 && strcmp(role, "tainted") != 0 &&
+           !(stands && strcmp(role, "unmatched") == 0);
+}
+
 static void paint_finding(struct scene *scene, const struct finding *finding)
 {
     for (size_t k = 0; k < finding->op_count; k++) {
@@ -112,6 +122,7 @@ static void paint_finding(struct scene *scene, const struct finding *finding)
         if (at == TRACE_NO)
             continue;
         struct mark *mark = &scene->marks[at];
+        mark->named = mark->named || finding_names(scene->trace, finding, k);
         enum mark_tone tone = tone_by_role(finding->ops[k].role);
         if (is_deadlock(finding) && strcmp(finding->ops[k].role, "partner") == 0)
             tone = TONE_WAITS; /* what would be needed, and comes too late */
@@ -210,7 +221,9 @@ static int compare_from(const void *a, const void *b)
         return x->from < y->from ? -1 : 1;
     if (x->to != y->to)
         return x->to < y->to ? -1 : 1;
-    return (x->kind > y->kind) - (x->kind < y->kind);
+    if (x->kind != y->kind)
+        return x->kind < y->kind ? -1 : 1;
+    return (x->op > y->op) - (x->op < y->op);
 }
 
 static bool carries_values(const struct link *link)
@@ -277,8 +290,8 @@ static void spread_taint(struct scene *scene)
     free(reach.wrong);
 }
 
-/* One link for several equal ones; a data edge makes an order edge beside it superfluous. */
-static void merge_links(struct scene *scene)
+/* A data edge makes an order edge beside it superfluous. */
+void scene_merge_links(struct scene *scene)
 {
     if (scene->link_count)
         qsort(scene->links, scene->link_count, sizeof *scene->links, compare_from);
@@ -289,7 +302,7 @@ static void merge_links(struct scene *scene)
         bool same = last && last->from == link->from && last->to == link->to;
         bool implied = same && last->kind <= LINK_SEQUENCE && link->kind <= LINK_SEQUENCE;
         if (same && last->kind == link->kind)
-            last->repeat++;
+            last->repeat += link->repeat;
         else if (!implied)
             scene->links[kept++] = *link;
     }
@@ -301,32 +314,20 @@ static bool worse(const struct trace_gradient *a, const struct trace_gradient *b
     return !(a->relative <= b->relative);
 }
 
-struct verdict { /* of the gradients that come out at one leaf */
-    const struct trace_gradient *worst;
-    size_t checked, wrong;
-};
-
-static void verdict_take(struct verdict *verdict, const struct trace_gradient *row)
+void leaf_take(struct leaf *leaf, const struct leaf *other)
 {
-    verdict->checked++;
-    verdict->wrong += trace_gradient_wrong(row);
-    bool more = !verdict->worst || (verdict->worst->ok && !row->ok) ||
-                (verdict->worst->ok == row->ok && worse(row, verdict->worst));
+    const struct trace_gradient *row = other->worst;
+    leaf->checked += other->checked;
+    leaf->failed += other->failed;
+    bool more = row && (!leaf->worst || (leaf->worst->ok && !row->ok) ||
+                        (leaf->worst->ok == row->ok && worse(row, leaf->worst)));
     if (more)
-        verdict->worst = row;
+        leaf->worst = row;
 }
 
-static void paint_leaf(struct scene *scene, struct mark *mark, const struct verdict *verdict)
+static void take_row(struct leaf *leaf, const struct trace_gradient *row)
 {
-    const struct trace_gradient *worst = verdict->worst;
-    if (!worst)
-        return;
-    mark->wrong = verdict->wrong > 0;
-    if (mark->wrong)
-        paint(mark, TONE_TAINTED);
-    mark->badge = mark->wrong ? scene_text(scene, "%.5g, FD %.5g", worst->analytic, worst->numeric)
-                              : scene_text(scene, "%zu checked, error %.1e", verdict->checked,
-                                           worst->relative);
+    leaf_take(leaf, &(struct leaf){row, 1, trace_gradient_wrong(row)});
 }
 
 /* Whether a row of the gradient check is about the input of this leaf. */
@@ -346,21 +347,22 @@ static bool is_of(const struct trace *trace, const struct trace_gradient *row,
 static void paint_leaves(struct scene *scene)
 {
     const struct trace *trace = scene->trace;
-    struct verdict *ranks = scene_allocate(scene, trace->ranks, sizeof *ranks);
+    struct leaf *ranks = scene_allocate(scene, trace->ranks, sizeof *ranks);
     for (size_t k = 0; ranks && k < trace->gradient_count; k++)
         if (trace->gradients[k].rank < trace->ranks && trace->gradients[k].index >= 0)
-            verdict_take(&ranks[trace->gradients[k].rank], &trace->gradients[k]);
+            take_row(&ranks[trace->gradients[k].rank], &trace->gradients[k]);
     for (size_t i = 0; ranks && i < scene->mark_count; i++) {
         struct mark *mark = &scene->marks[i];
-        struct verdict verdict = {0};
         if (mark->shape != MARK_LEAF)
             continue;
         if (mark->node == TRACE_NO)
-            verdict = ranks[mark->rank];
+            mark->leaf = ranks[mark->rank];
         for (size_t k = 0; mark->node != TRACE_NO && k < trace->gradient_count; k++)
             if (is_of(trace, &trace->gradients[k], &trace->nodes[mark->node]))
-                verdict_take(&verdict, &trace->gradients[k]);
-        paint_leaf(scene, mark, &verdict);
+                take_row(&mark->leaf, &trace->gradients[k]);
+        mark->wrong = mark->leaf.failed > 0;
+        if (mark->wrong)
+            paint(mark, TONE_TAINTED);
     }
     free(ranks);
 }
@@ -383,7 +385,7 @@ void scene_blame(struct scene *scene)
             link_abreast(scene, finding);
         link_repair(scene, finding);
     }
-    merge_links(scene);
+    scene_merge_links(scene);
     if (wrong_values)
         spread_taint(scene);
     if (!scene->exhausted)

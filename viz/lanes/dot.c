@@ -143,7 +143,7 @@ static void write_mark(FILE *file, const struct scene *scene, size_t index)
             look.shape, look.style, look.fill, look.line, look.text);
     if (look.pen != 1)
         fprintf(file, ", penwidth=%g", look.pen);
-    if (mark->shape == MARK_RUN || mark->times)
+    if (mark->shape == MARK_RUN || mark->times || mark->alike > 1)
         fputs(", peripheries=2", file);
     if (mark->shape == MARK_RECEIVE) /* points in where a send points out */
         fputs(", orientation=180", file);
@@ -203,7 +203,7 @@ static void write_link(FILE *file, const struct scene *scene, const struct link 
 static void write_link_label(FILE *file, const struct scene *scene, size_t index)
 {
     const struct link *link = &scene->links[index];
-    bool repair = link->kind == LINK_REPAIR, could = link->kind == LINK_COULD;
+    bool repair = link->kind == LINK_REPAIR, could = link_label_is_blue(link);
     const char *line = repair ? "#00694D" : could ? "#0072B2" : "#D55E00";
     fprintf(
         file,
@@ -252,6 +252,23 @@ static void write_bands(FILE *file, const struct scene *scene)
             write_band(file, scene, scene->marks[i].before, i);
 }
 
+static void write_lane_name(FILE *file, const struct scene *scene, const struct lane *lane)
+{
+    double plain = fmax(0.7 * 72, viz_text_width(lane->name, 11, true));
+    fprintf(file, "    r%" PRIu32 " [label=<<B>%s</B>", lane->rank, lane->name);
+    if (lane->alike > 1)
+        fprintf(file,
+                "<BR/><FONT POINT-SIZE=\"9\">%" PRIu32 " alike</FONT>>, shape=box, "
+                "style=filled, fillcolor=\"#FFFFFF\", color=\"#666666\", peripheries=2, "
+                "width=%.3f, height=0.5, tooltip=\"%s\", pos=\"",
+                lane->alike, (scene->label_width - 24) / 72, lane->tip);
+    else
+        fprintf(file, ">, shape=plaintext, style=\"\", width=%.3g, height=0.3, pos=\"", plain / 72);
+    put_point(file, scene, lane->alike > 1 ? scene->label_width / 2 - 4 : fmax(34, 8 + plain / 2),
+              lane->middle);
+    fputs("!\"];\n", file);
+}
+
 static void write_lane(FILE *file, const struct scene *scene, size_t index)
 {
     const struct lane *lane = &scene->lanes[index];
@@ -260,12 +277,7 @@ static void write_lane(FILE *file, const struct scene *scene, size_t index)
     fputc(',', file);
     put_point(file, scene, scene->width, lane->top);
     fputs("\", style=filled, color=\"#D9D9D9\", fillcolor=\"#F7F7F7\", label=\"\"];\n", file);
-    fprintf(file,
-            "    r%" PRIu32 " [label=<<B>rank %" PRIu32
-            "</B>>, shape=plaintext, style=\"\", width=0.7, height=0.3, pos=\"",
-            lane->rank, lane->rank);
-    put_point(file, scene, 34, lane->middle);
-    fputs("!\"];\n", file);
+    write_lane_name(file, scene, lane);
     for (size_t i = lane->first; i < lane->end; i++)
         write_mark(file, scene, i);
     fputs("  }\n", file);

@@ -120,7 +120,7 @@ static void draw_mark(struct svg *svg, const struct mark *mark)
              mark->wrong ? " wrong" : "");
     svg_group_open(svg, "mark", mark->tip);
     draw_shape(svg, class, mark);
-    if (mark->times) {
+    if (mark->times || mark->alike > 1) {
         struct mark inner = *mark;
         inner.width -= 8;
         inner.height -= 7;
@@ -214,7 +214,7 @@ static void draw_band(struct svg *svg, const struct scene *scene, const struct m
 
 static void draw_label(struct svg *svg, const struct link *link)
 {
-    bool repair = link->kind == LINK_REPAIR, could = link->kind == LINK_COULD;
+    bool repair = link->kind == LINK_REPAIR, could = link_label_is_blue(link);
     double width = 10 + 6.2 * (double)strlen(link->label);
     svg_rect(svg,
              repair  ? "pill green"
@@ -231,7 +231,19 @@ static void draw_label(struct svg *svg, const struct link *link)
 static void draw_lane(struct svg *svg, const struct scene *scene, const struct lane *lane)
 {
     svg_rect(svg, "lane", 0.5, lane->top, scene->width, lane->height, 0, NULL);
-    svg_text(svg, "bold", 12, lane->middle + 4, SVG_START, "rank %" PRIu32, lane->rank);
+    if (lane->alike > 1) {
+        svg_group_open(svg, "mark", lane->tip);
+        for (int inner = 0; inner < 2; inner++)
+            svg_rect(svg, "m seed", 8 + 3.0 * inner, lane->middle - 18 + 3 * inner,
+                     scene->label_width - 24 - 6 * inner, 36 - 6 * inner, 0, NULL);
+        svg_text(svg, "bold", scene->label_width / 2 - 4, lane->middle - 1, SVG_MIDDLE, "%s",
+                 lane->name);
+        svg_text(svg, "small", scene->label_width / 2 - 4, lane->middle + 11, SVG_MIDDLE,
+                 "%" PRIu32 " alike", lane->alike);
+        svg_group_close(svg);
+    } else {
+        svg_text(svg, "bold", 12, lane->middle + 4, SVG_START, "%s", lane->name);
+    }
     if (lane->hidden_before)
         svg_text(svg, "small soft", 12, lane->top - 5, SVG_START, "%" PRIu32 " rank%s not shown",
                  lane->hidden_before, lane->hidden_before == 1 ? "" : "s");

@@ -1,5 +1,4 @@
-/* The words of a picture: names, notes, tooltips and the sizes they need; title, subtitle and
- * remark. */
+/* The words of marks and links: names, notes, tooltips and the sizes they need. */
 #include "viz/lanes/scene.h"
 
 #include "viz/paper/escape.h"
@@ -11,7 +10,7 @@
 
 enum { NAME_POINTS = 11, NOTE_POINTS = 9 };
 
-static const char *cut(struct scene *scene, const char *text)
+const char *scene_cut(struct scene *scene, const char *text)
 {
     char out[4 * VIZ_LABEL_CHARACTERS + 4];
     return scene_text(scene, "%s", viz_text_cut(out, sizeof out, text, VIZ_LABEL_CHARACTERS));
@@ -26,7 +25,7 @@ static const char *comm_words(struct scene *scene, uint32_t at)
     if (at >= trace->comm_count || trace->comms[at].id <= 1)
         return "";
     if (trace->comms[at].name[0])
-        return scene_text(scene, " on %s", cut(scene, trace->comms[at].name));
+        return scene_text(scene, " on %s", scene_cut(scene, trace->comms[at].name));
     return scene_text(scene, " on comm %" PRIu32, trace->comms[at].id);
 }
 
@@ -34,7 +33,7 @@ static const char *comm_words(struct scene *scene, uint32_t at)
 static const char *tensor_words(struct scene *scene, const struct trace_op *op)
 {
     const char *name = trace_tensor_name(scene->trace, op);
-    return *name ? scene_text(scene, "%s \xC2\xB7 ", cut(scene, name)) : "";
+    return *name ? scene_text(scene, "%s \xC2\xB7 ", scene_cut(scene, name)) : "";
 }
 
 static const char *note_of_collective(struct scene *scene, const struct trace_op *op)
@@ -51,19 +50,20 @@ static const char *note_of_collective(struct scene *scene, const struct trace_op
 
 /* "to 3, tag 7"; with the verb in front where the name is that of the adjoint, whose operation goes
  * the other way. */
-static const char *note_of_message(struct scene *scene, const struct trace_op *op, bool verb)
+static const char *note_of_message(struct scene *scene, const struct mark *mark, bool verb)
 {
+    const struct trace_op *op = &scene->trace->ops[mark->op];
     bool send = op_kind_class(op->kind) == CLASS_SEND;
     char peer[40], tag[24] = "";
     int32_t tag_number = op->tag == TRACE_ANY ? trace_op_tag_matched(op) : op->tag;
     if (op->peer == TRACE_NONE)
         snprintf(peer, sizeof peer, "nobody");
     else if (op->peer == TRACE_ANY && trace_op_peer_matched(op) >= 0)
-        snprintf(peer, sizeof peer, "any: %d", trace_op_peer_matched(op));
+        snprintf(peer, sizeof peer, "any: %.30s", scene_peer(scene, mark, 1, ""));
     else if (op->peer == TRACE_ANY)
         snprintf(peer, sizeof peer, "any");
     else
-        snprintf(peer, sizeof peer, "%d", op->peer);
+        snprintf(peer, sizeof peer, "%.38s", scene_peer(scene, mark, 0, ""));
     if (tag_number >= 0 && op->peer != TRACE_NONE)
         snprintf(tag, sizeof tag, ", tag %d", tag_number);
     const char *word = send ? "send " : op_kind_class(op->kind) == CLASS_PROBE ? "probe " : "recv ";
@@ -82,38 +82,20 @@ static const char *note_of_wait(struct scene *scene, uint32_t op)
     return scene_text(scene, "for %zu requests", count);
 }
 
-/* "to 1, from 3": a Sendrecv is recorded as its parts, which stand side by side. */
-static const char *note_of_compound(struct scene *scene, uint32_t at)
-{
-    const struct trace *trace = scene->trace;
-    const struct trace_op *op = &trace->ops[at];
-    int32_t to = TRACE_NONE, from = TRACE_NONE;
-    for (size_t i = at > 2 ? at - 2 : 0; i < trace->op_count && i <= (size_t)at + 2; i++) {
-        const struct trace_op *part = &trace->ops[i];
-        if (part->rank != op->rank || !(part->flags & OP_COMPOUND) ||
-            part->form->site != op->form->site)
-            continue;
-        if (op_kind_class(part->kind) == CLASS_SEND)
-            to = part->peer;
-        else if (op_kind_class(part->kind) == CLASS_RECEIVE)
-            from = part->peer;
-    }
-    return scene_text(scene, "to %d, from %d", to, from);
-}
-
 static const char *note_of_op(struct scene *scene, const struct mark *mark)
 {
     if (mark->op == TRACE_NO)
         return "";
     const struct trace_op *op = &scene->trace->ops[mark->op];
     if ((op->flags & OP_COMPOUND) && mark->node != TRACE_NO)
-        return note_of_compound(scene, mark->op);
+        return scene_text(scene, "to %s, from %s", scene_peer(scene, mark, 0, ""),
+                          scene_peer(scene, mark, 1, ""));
     switch (op_kind_class(op->kind)) {
     case CLASS_SEND:
     case CLASS_RECEIVE:
     case CLASS_PROBE:
         return note_of_message(
-            scene, op,
+            scene, mark,
             mark->node != TRACE_NO &&
                 strncmp(mark->name, op_kind_name(op->kind), strlen(op_kind_name(op->kind))) != 0);
     case CLASS_COLLECTIVE:
@@ -139,28 +121,26 @@ static const char *note_of_blocked(struct scene *scene, const struct mark *mark)
     case CLASS_PROBE:
         if (op->peer == TRACE_ANY)
             return "receiving from any sender";
-        return scene_text(scene, "%s rank %d%s",
+        return scene_text(scene, "%s %s%s",
                           op_kind_class(op->kind) == CLASS_SEND ? "sending to" : "receiving from",
-                          op->peer, op->tag >= 0 ? scene_text(scene, ", tag %d", op->tag) : "");
+                          scene_peer(scene, mark, 0, "rank "),
+                          op->tag >= 0 ? scene_text(scene, ", tag %d", op->tag) : "");
     case CLASS_WAIT: {
-        uint32_t starts[64];
-        size_t count = trace_op_requests(scene->trace, mark->op, starts, 64);
-        for (size_t i = 0; i < count && i < 64; i++) {
-            const struct trace_op *start = &scene->trace->ops[starts[i]];
-            if (start->match == TRACE_NO && start->peer >= 0)
-                return scene_text(scene, "%s %s rank %d, tag %d", op_kind_name(start->kind),
-                                  op_kind_class(start->kind) == CLASS_SEND ? "to" : "from",
-                                  start->peer, start->tag);
-        }
-        return "waits for its requests";
+        uint32_t open = scene_open_request(scene, mark->op);
+        const struct trace_op *start = &scene->trace->ops[open == TRACE_NO ? mark->op : open];
+        if (open == TRACE_NO)
+            return "waits for its requests";
+        return scene_text(scene, "%s %s %s, tag %d", op_kind_name(start->kind),
+                          op_kind_class(start->kind) == CLASS_SEND ? "to" : "from",
+                          scene_peer(scene, mark, 0, "rank "), start->tag);
     }
     case CLASS_COLLECTIVE:
         return note_of_collective(scene, op);
     default:
         if (op->peer < 0)
             return "does not return";
-        return scene_text(scene, op->kind == OP_WIN_LOCK ? "of rank %d" : "waits for rank %d",
-                          op->peer);
+        return scene_text(scene, op->kind == OP_WIN_LOCK ? "of %s" : "waits for %s",
+                          scene_peer(scene, mark, 0, "rank "));
     }
 }
 
@@ -184,7 +164,7 @@ static const char *name_of_leaf(struct scene *scene, uint32_t rank)
         snprintf(text + length, sizeof text - length, "%s%.60s", length ? ", " : "",
                  trace_string(trace, row->variable));
     }
-    return cut(scene, scene_text(scene, count > 1 ? "dL/d(%s)" : "dL/d%s", text));
+    return scene_cut(scene, scene_text(scene, count > 1 ? "dL/d(%s)" : "dL/d%s", text));
 }
 
 /* A computation of an imported schedule: "0F3", from its place "column 3: 0F3". */
@@ -194,7 +174,7 @@ static const char *name_of_cell(struct scene *scene, const struct trace_op *op)
     const char *place =
         op->form->site < trace->site_count ? trace->sites[op->form->site].function : NULL;
     const char *cell = place && strncmp(place, "column ", 7) == 0 ? strstr(place, ": ") : NULL;
-    return cell ? cut(scene, cell + 2) : op_kind_name(op->kind);
+    return cell ? scene_cut(scene, cell + 2) : op_kind_name(op->kind);
 }
 
 /* A Sendrecv is drawn as what it consists of: both messages, and where it waits for them. */
@@ -226,9 +206,9 @@ static const char *name_of(struct scene *scene, const struct mark *mark)
         const char *input = node->forward == TRACE_NO
                                 ? name
                                 : trace_string(trace, trace->nodes[node->forward].name);
-        return cut(scene, scene_text(scene, "dL/d%s", *input ? input : "x"));
+        return scene_cut(scene, scene_text(scene, "dL/d%s", *input ? input : "x"));
     }
-    return *name ? cut(scene, name) : op_kind_name(node->kind);
+    return *name ? scene_cut(scene, name) : op_kind_name(node->kind);
 }
 
 static uint32_t site_of(const struct scene *scene, const struct mark *mark)
@@ -239,7 +219,7 @@ static uint32_t site_of(const struct scene *scene, const struct mark *mark)
     return site;
 }
 
-static const char *tip_of(struct scene *scene, const struct mark *mark)
+static const char *tip_of_one(struct scene *scene, const struct mark *mark)
 {
     static const char *const states[] = {
         "never reached", "started, not complete", "blocked", "complete", "failed", "cancelled"};
@@ -266,6 +246,17 @@ static const char *tip_of(struct scene *scene, const struct mark *mark)
                       site);
 }
 
+static const char *tip_of(struct scene *scene, const struct mark *mark)
+{
+    const char *one = tip_of_one(scene, mark);
+    if (mark->alike == 1)
+        return one;
+    const char *among = mark->among ? scene_text(scene, "; %" PRIu32 " message%s among them",
+                                                 mark->among, mark->among == 1 ? "" : "s")
+                                    : "";
+    return scene_text(scene, "%" PRIu32 " ranks alike%s; %s", mark->alike, among, one);
+}
+
 /* A call that returns at once, and is made again and again. */
 static bool polls(const struct scene *scene, const struct mark *mark)
 {
@@ -282,8 +273,8 @@ static void add_lines(struct scene *scene, struct mark *mark)
         mark->name = scene_text(scene, polls(scene, mark) ? "%s polls" : "%s blocked", mark->name);
         mark->note = note_of_blocked(scene, mark);
         if (!mark->badge && trace_site_known(scene->trace, site_of(scene, mark)))
-            mark->place =
-                cut(scene, trace_site_text(scene->trace, site_of(scene, mark), site, sizeof site));
+            mark->place = scene_cut(
+                scene, trace_site_text(scene->trace, site_of(scene, mark), site, sizeof site));
     } else if (mark->never) {
         mark->note = "never reached";
     } else if (mark->shape == MARK_RUN) {
@@ -327,8 +318,21 @@ static void measure(struct mark *mark)
     mark->height = (mark->place ? 50 : 34) * (pentagon ? 1.2 : 1);
 }
 
+/* What came out at a leaf, of all ranks that are drawn in its lane. */
+static const char *badge_of_leaf(struct scene *scene, const struct mark *mark)
+{
+    const struct trace_gradient *worst = mark->leaf.worst;
+    if (!mark->wrong)
+        return scene_text(scene, "%zu checked, error %.1e", mark->leaf.checked, worst->relative);
+    const char *count =
+        mark->alike > 1 ? scene_text(scene, "%zu wrong, worst ", mark->leaf.failed) : "";
+    return scene_text(scene, "%s%.5g, FD %.5g", count, worst->analytic, worst->numeric);
+}
+
 static void label_mark(struct scene *scene, struct mark *mark)
 {
+    if (mark->leaf.worst)
+        mark->badge = badge_of_leaf(scene, mark);
     bool mixed_run = mark->shape == MARK_RUN && mark->name;
     mark->name = mixed_run ? "local operations" : name_of(scene, mark);
     mark->tip = tip_of(scene, mark);
@@ -338,152 +342,16 @@ static void label_mark(struct scene *scene, struct mark *mark)
 
 static void label_link(struct scene *scene, struct link *link)
 {
-    if (link->op == TRACE_NO)
+    const char *count = scene_count_words(scene, link);
+    if (*count)
+        link->label = count;
+    if (link->op == TRACE_NO) {
+        link->tip = *count ? count : NULL;
         return;
+    }
     const struct trace_op *op = &scene->trace->ops[link->op];
-    link->tip = scene_text(scene, "tag %d, %lld %s", op->tag, (long long)op->count,
-                           trace_type_name(op->form->type));
-}
-
-static const char *pass_words(enum viz_view view)
-{
-    return view == VIZ_BOTH      ? "forward and backward pass"
-           : view == VIZ_FORWARD ? "forward pass"
-                                 : "backward pass";
-}
-
-static void label_title(struct scene *scene)
-{
-    const struct trace *trace = scene->trace;
-    const struct viz_options *options = scene->options;
-    const char *path = options->name ? options->name : trace->program;
-    const char *slash = options->name ? NULL : strrchr(path, '/');
-    char stem[256];
-    snprintf(stem, sizeof stem, "%s", slash ? slash + 1 : path);
-    size_t length = strlen(stem);
-    if (!options->name && length > 2 && strcmp(stem + length - 2, ".c") == 0)
-        stem[length - 2] = '\0';
-    scene->title =
-        scene_text(scene, "%s, %" PRIu32 " rank%s, %s%s%s", cut(scene, stem), trace->ranks,
-                   trace->ranks == 1 ? "" : "s",
-                   trace->node_count ? pass_words(scene->view) : "operations in program order",
-                   options->run ? ", " : "", options->run ? options->run : "");
-}
-
-/* Adds a line under the title; the last place stays NULL. */
-static void add_subtitle(struct scene *scene, const char *text)
-{
-    size_t i = 0, room = sizeof scene->subtitles / sizeof *scene->subtitles - 1;
-    while (i < room && scene->subtitles[i])
-        i++;
-    if (i < room)
-        scene->subtitles[i] = text;
-}
-
-static const char *cut_line(struct scene *scene, const char *text)
-{
-    char out[700];
-    return scene_text(scene, "%s", viz_text_cut(out, sizeof out, text ? text : "", 150));
-}
-
-/* Adds a text as up to `lines` lines of 120 characters, broken at spaces. */
-static void add_wrapped(struct scene *scene, const char *text, int lines)
-{
-    enum { LINE = 120 };
-    for (; *text && lines > 0; lines--) {
-        size_t length = strlen(text);
-        if (length > LINE && lines > 1)
-            for (length = LINE; length > LINE / 2 && text[length] != ' '; length--)
-                ;
-        char line[1024];
-        snprintf(line, sizeof line, "%.*s", (int)(length < 1000 ? length : 1000), text);
-        add_subtitle(scene, cut_line(scene, line));
-        text += length + (text[length] == ' ');
-    }
-}
-
-static void label_verdict(struct scene *scene)
-{
-    enum { NAMED = 3 };
-    size_t count = 0;
-    const struct finding *first = NULL;
-    for (size_t i = 0; i < scene->findings->count; i++) {
-        const struct finding *finding = &scene->findings->items[i];
-        if (scene->options->finding >= 0 && (size_t)scene->options->finding != i)
-            continue;
-        first = first ? first : finding;
-        if (count++ < NAMED)
-            add_subtitle(scene, scene->findings->count > 1 && scene->options->finding < 0
-                                    ? scene_text(scene, "%s  %s", finding->code,
-                                                 cut_line(scene, finding->title))
-                                    : cut_line(scene, finding->title));
-    }
-    if (!first)
-        return;
-    const struct finding_code *code = finding_code(first->code);
-    scene->verdict = count > 1
-                         ? scene_text(scene, "%zu findings", count)
-                         : scene_text(scene, "%s %s", first->code, code ? code->name : "finding");
-    if (count > NAMED)
-        add_subtitle(scene, scene_text(scene, "and %zu more", count - NAMED));
-    else if (count == 1 && first->repair)
-        add_wrapped(scene, scene_text(scene, "Repair: %s", first->repair), 2);
-}
-
-static void label_gradients(struct scene *scene)
-{
-    const struct trace *trace = scene->trace;
-    size_t passed = 0;
-    double worst = 0;
-    if (scene->verdict || trace->gradient_count == 0)
-        return;
-    for (size_t i = 0; i < trace->gradient_count; i++) {
-        passed += trace->gradients[i].ok;
-        if (!(trace->gradients[i].relative <= worst))
-            worst = trace->gradients[i].relative;
-    }
-    scene->good = passed == trace->gradient_count;
-    add_subtitle(scene, scene_text(scene, "gradient check %zu/%zu, largest relative error %.1e",
-                                   passed, trace->gradient_count, worst));
-}
-
-/* The key of the lines that are there, and what was left out. */
-static void label_remark(struct scene *scene)
-{
-    static const char *const words[LINK_KINDS] = {[LINK_DATA] = "solid = data",
-                                                  [LINK_ORDER] = "dashed = order only",
-                                                  [LINK_SEQUENCE] = "thin = program order",
-                                                  [LINK_MESSAGE] = "thick blue = message",
-                                                  [LINK_COULD] = "dashed blue = could match",
-                                                  [LINK_ADJOINT] = "dotted = adjoint of",
-                                                  [LINK_WAIT_CORE] =
-                                                      "heavy orange = waits for, in the core",
-                                                  [LINK_WAIT_OUTSIDE] = "dashed brown = waits for",
-                                                  [LINK_MISSING] = "orange dots = no order",
-                                                  [LINK_REPAIR] = "double green = the repair"};
-    bool present[LINK_KINDS] = {false}, band = false;
-    char text[600] = "";
-    size_t length = 0;
-    for (size_t i = 0; i < scene->link_count; i++)
-        present[scene->links[i].kind] = true;
-    for (size_t i = 1; i < scene->mark_count; i++)
-        band = band || (scene->marks[i].group != TRACE_NO && scene->marks[i].group != i);
-    for (size_t i = 0; i < LINK_KINDS; i++)
-        if (present[i] && words[i])
-            length += (size_t)snprintf(text + length, sizeof text - length, "%s    ", words[i]);
-    if (band)
-        length += (size_t)snprintf(text + length, sizeof text - length, "band = collective    ");
-    bool times = false;
-    for (size_t i = 0; i < scene->mark_count; i++)
-        times = times || scene->marks[i].times;
-    if (times)
-        length += (size_t)snprintf(text + length, sizeof text - length,
-                                   "\xC3\x97 n = in n iterations, all alike    ");
-    if (scene->shown < scene->total || scene->ranks_hidden)
-        snprintf(text + length, sizeof text - length, "%zu of %zu operations shown%s", scene->shown,
-                 scene->total,
-                 scene->options->all ? "; the Chrome trace has all" : "; --all shows more");
-    scene->remark = scene_text(scene, "%s", text);
+    link->tip = scene_text(scene, "%s%stag %d, %lld %s", count, *count ? ", " : "", op->tag,
+                           (long long)op->count, trace_type_name(op->form->type));
 }
 
 void scene_label(struct scene *scene)
@@ -492,8 +360,5 @@ void scene_label(struct scene *scene)
         label_mark(scene, &scene->marks[i]);
     for (size_t i = 0; i < scene->link_count && !scene->exhausted; i++)
         label_link(scene, &scene->links[i]);
-    label_title(scene);
-    label_verdict(scene);
-    label_gradients(scene);
-    label_remark(scene);
+    scene_title(scene);
 }

@@ -16,6 +16,7 @@
 
 enum {
     LANE_LABEL = 68,
+    LANE_CHARACTERS = 24,
     LANE_PADDING = 18,
     LANE_GAP = 10,
     COLUMN_GAP = 30,
@@ -45,24 +46,36 @@ static void make_lanes(struct scene *scene)
     size_t ranks = 0;
     for (size_t i = 0; i < scene->mark_count; i++)
         ranks += i == 0 || scene->marks[i].rank != scene->marks[i - 1].rank;
-    bool whole = scene->shown == scene->total && scene->trace->ranks <= 64;
-    if (whole)
-        ranks = scene->trace->ranks; /* a rank that did nothing is worth seeing */
-    scene->lanes = scene_allocate(scene, ranks, sizeof *scene->lanes);
-    if (!scene->lanes)
-        return;
-    uint32_t at = 0, expected = 0;
-    for (size_t i = 0; i < ranks; i++) {
-        struct lane *lane = &scene->lanes[scene->lane_count++];
-        lane->rank = whole ? (uint32_t)i : scene->marks[at].rank;
-        lane->hidden_before = lane->rank - expected;
-        expected = lane->rank + 1;
-        lane->first = at;
-        while (at < scene->mark_count && scene->marks[at].rank == lane->rank)
-            at++;
-        lane->end = at;
+    /* A rank that did nothing is worth seeing; of many, where they are alike. */
+    bool whole = scene->shown == scene->total && (scene->trace->ranks <= 64 || scene->leader);
+    scene->lanes = scene_allocate(scene, whole ? scene->trace->ranks : ranks, sizeof *scene->lanes);
+    uint32_t *lane_of = scene_allocate(scene, scene->trace->ranks, sizeof *lane_of);
+    for (uint32_t rank = 0, at = 0, hidden = 0; !scene->exhausted && rank < scene->trace->ranks;
+         rank++) {
+        uint32_t leader = scene->leader ? scene->leader[rank] : rank;
+        if (leader != rank) {
+            lane_of[rank] = lane_of[leader];
+        } else if (whole || (at < scene->mark_count && scene->marks[at].rank == rank)) {
+            struct lane *lane = &scene->lanes[scene->lane_count++];
+            *lane = (struct lane){.rank = rank, .first = at, .hidden_before = hidden};
+            while (at < scene->mark_count && scene->marks[at].rank == rank)
+                at++;
+            lane->end = at;
+            lane_of[rank] = (uint32_t)scene->lane_count;
+            hidden = 0;
+        }
+        if (lane_of[rank]) /* one ahead: 0 is none */
+            scene->lanes[lane_of[rank] - 1].alike++;
+        else
+            hidden++;
+        scene->ranks_hidden += !lane_of[rank];
     }
-    scene->ranks_hidden = scene->trace->ranks - scene->lane_count;
+    free(lane_of);
+    for (size_t i = 0; i < scene->lane_count; i++) {
+        struct lane *lane = &scene->lanes[i];
+        lane->name = scene_lane_name(scene, lane->rank, LANE_CHARACTERS);
+        lane->tip = lane->alike > 1 ? scene_lane_name(scene, lane->rank, SIZE_MAX) : NULL;
+    }
 }
 
 static int compare_columns(const void *a, const void *b)
@@ -135,6 +148,15 @@ static void place_rows(struct scene *scene, struct grid *grid)
     }
 }
 
+static double label_width(const struct scene *scene)
+{
+    double width = LANE_LABEL;
+    for (size_t i = 0; i < scene->lane_count; i++)
+        if (scene->lanes[i].alike > 1)
+            width = fmax(width, viz_text_width(scene->lanes[i].name, 11, true) + 36);
+    return width;
+}
+
 /* The lanes reach as far as the words above them. */
 static double words_width(const struct scene *scene)
 {
@@ -153,6 +175,7 @@ static void place_x(struct scene *scene, const uint32_t *lane_of)
     for (size_t i = 0; i < scene->mark_count; i++)
         if (scene->marks[i].column >= columns)
             columns = scene->marks[i].column + 1;
+    scene->label_width = label_width(scene);
     double *x = scene_allocate(scene, (size_t)columns + 1, sizeof *x);
     double *extra = scene_allocate(scene, columns, sizeof *extra);
     if (scene->exhausted)
@@ -166,13 +189,13 @@ static void place_x(struct scene *scene, const uint32_t *lane_of)
         uint32_t column = scene->marks[link->from].column;
         if (layout_goes_round(scene, link, lane_of))
             extra[column] = fmin((double)++scene->brackets, BRACKETS) * BRACKET_STEP + 6;
-        else if (link->label && scene->marks[link->to].column == column)
+        if (link->label && scene->marks[link->to].column == column)
             pills[column] = LABEL_ROOM;
     }
     for (uint32_t c = 0; pills && c < columns; c++)
         extra[c] += pills[c];
     free(pills);
-    double at = LANE_LABEL;
+    double at = scene->label_width;
     for (uint32_t c = 0; c < columns; c++) {
         double width = x[c];
         x[c] = at + width / 2;

@@ -1,5 +1,6 @@
-/* What fits into a picture: iterations that are alike are drawn once (repeats.c), chains of local
- * operations collapsed, then the neighbourhood of the findings is cut out.
+/* What fits into a picture: ranks that are alike are drawn in one lane (alike.c), iterations that
+ * are alike once (repeats.c), chains of local operations collapsed, then the neighbourhood of the
+ * findings is cut out.
  *
  * A picture within the limit is left alone. Otherwise chains of compute marks become one mark each
  * ("mul* x 37", or "37 local operations"); if that is not enough, marks are taken breadth first
@@ -279,11 +280,13 @@ void scene_reduce(struct scene *scene)
                                            : LIMIT_WHOLE;
     drop_ends(scene);
     if (!scene->exhausted && !scene->options->all)
+        scene_alike(scene);
+    if (!scene->exhausted && !scene->options->all)
         scene_repeats(scene);
     if (!scene->exhausted && scene->mark_count > limit)
         collapse(scene);
     if (!scene->exhausted && scene->mark_count > limit)
         cut_to_neighbourhood(scene, scene->options->limit ? (limit + 2) / 3 : limit);
     for (size_t i = 0; i < scene->mark_count; i++)
-        scene->shown += scene->marks[i].repeat;
+        scene->shown += (size_t)scene->marks[i].repeat * scene->marks[i].alike;
 }

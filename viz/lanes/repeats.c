@@ -25,25 +25,14 @@ struct repeats {
     size_t count;
 };
 
-static uint64_t mixed(uint64_t key, uint64_t value)
-{
-    return (key ^ value) * 0x9E3779B97F4A7C15u ^ key >> 29;
-}
-
 static uint64_t key_of(const struct scene *scene, const struct mark *mark)
 {
-    uint64_t key = mixed(mark->shape, (uint64_t)mark->tone << 32 | mark->pass);
-    key = mixed(key, (uint64_t)mark->never << 1 | mark->spoiled);
-    if (mark->node != TRACE_NO) {
-        key = mixed(key, scene->trace->nodes[mark->node].name);
-        key = mixed(key, scene->trace->nodes[mark->node].site);
-    }
+    uint64_t key = scene_key(scene, mark);
     if (mark->op != TRACE_NO) {
         const struct trace_op *op = &scene->trace->ops[mark->op];
-        key = mixed(key, (uint64_t)op->kind << 48 | (uint64_t)op->flags << 32 | op->form->site);
-        key = mixed(key, (uint64_t)(uint32_t)op->peer << 32 | (uint32_t)op->tag);
-        key = mixed(key, (uint64_t)(uint32_t)trace_op_peer_matched(op) << 32 | op->form->comm);
-        key = mixed(key, (uint64_t)op->count);
+        key = scene_mixed(key,
+                          (uint64_t)(uint32_t)op->peer << 32 | (uint32_t)trace_op_peer_matched(op));
+        key = scene_mixed(key, (uint64_t)op->count);
     }
     return key | 1;
 }
@@ -207,7 +196,7 @@ struct seen {
 static bool is_first(struct seen *seen, const struct link *link)
 {
     uint64_t ends = ((uint64_t)link->from << 32 | link->to) + 1;
-    size_t at = (size_t)(mixed(ends, link->kind) >> 20) & seen->mask;
+    size_t at = (size_t)(scene_mixed(ends, link->kind) >> 20) & seen->mask;
     while (seen->slots[at] && seen->slots[at] != (ends ^ (uint64_t)link->kind << 28))
         at = (at + 1) & seen->mask;
     bool first = !seen->slots[at];

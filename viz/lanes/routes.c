@@ -62,6 +62,8 @@ static void make_arc(struct route *route, const struct mark *from, const struct 
     route->points[2] = (struct route_point){to->x - to->width / 6 - 18, control};
     route->points[3] = (struct route_point){to->x - to->width / 6, end};
     route->count = 4;
+    route->label_x = (route->points[0].x + route->points[3].x) / 2;
+    route->label_y = peak;
 }
 
 /* Where the missing order and its repair run between two marks of one lane. */
@@ -154,6 +156,8 @@ static void make_bracket(struct route *route, const struct mark *from, const str
     add_leg(route, out, leave);
     add_leg(route, out, arrive);
     add_leg(route, to->x + to->width / 2, arrive);
+    route->label_x = out + 30;
+    route->label_y = (leave + arrive) / 2;
 }
 
 static void route_waits(struct scene *scene, const uint32_t *lane_of)
@@ -194,6 +198,8 @@ static void route_mutual(struct scene *scene, const uint32_t *lane_of)
         link->route->points[0] = (struct route_point){x, from->y + sign * from->height / 2};
         link->route->count = 1;
         add_leg(link->route, x, to->y - sign * to->height / 2);
+        link->route->label_x = x;
+        link->route->label_y = (from->y + to->y) / 2;
     }
 }
 

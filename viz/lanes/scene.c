@@ -36,6 +36,7 @@ void scene_release(struct scene *scene)
     free(scene->links);
     free(scene->mark_of_node);
     free(scene->mark_of_op);
+    free(scene->leader);
     free(scene->lanes);
     free(scene->table);
     memset(scene, 0, sizeof *scene);
@@ -73,6 +74,7 @@ uint32_t scene_add_mark(struct scene *scene, const struct mark *mark)
     if (!fits)
         return TRACE_NO;
     scene->marks[scene->mark_count] = *mark;
+    scene->marks[scene->mark_count].alike = 1;
     return (uint32_t)scene->mark_count++;
 }
 

@@ -5,9 +5,10 @@
  *   collect.c  marks and links from the trace, without texts
  *   blame.c    what the findings say: tones, taint, missing order, repairs
  *   waits.c    where the run stood still: the blocked frontier, wait-for links, the table
+ *   alike.c    ranks that are alike, drawn in one lane
  *   repeats.c  iterations that are alike, drawn once
  *   reduce.c   what fits: the neighbourhood of the findings, equal runs collapsed
- *   label.c    texts and sizes of the marks that are left
+ *   label.c    texts and sizes of the marks that are left; ranks.c, title.c
  *   layout.c   columns, rows, coordinates, routes
  *   dot.c, draw.c  write it
  *
@@ -63,18 +64,31 @@ enum link_kind {
     LINK_KINDS
 };
 
+struct leaf { /* the gradients that come out at one leaf */
+    const struct trace_gradient *worst;
+    size_t checked, failed;
+};
+
+/* How the peers of a mark are to be read that stands for several ranks: a bit per peer. */
+enum peer_bits { PEER_RELATIVE = 1, PEER_AROUND = 4 };
+
 struct mark {
     uint32_t rank, node, op; /* node and op: indices or TRACE_NO */
     uint32_t pass;
     uint32_t group;  /* marks of one collective share it; TRACE_NO */
     uint32_t before; /* the mark of the same group in the lane above, TRACE_NO; set by layout */
     uint32_t repeat; /* how many equal marks stand here */
+    uint32_t alike;  /* of how many ranks, all alike, it is; 1: of its own */
+    uint32_t among;  /* messages among those ranks that both start and end here */
     uint64_t times;  /* of a loop: in how many iterations, with those that were not recorded; 0 */
     uint8_t shape, tone;
+    uint8_t peers; /* enum peer_bits << peer */
     bool blocked, never;
+    bool named;        /* by a finding, and not as a consequence */
     bool spoiled;      /* its values are wrong, and what they reach */
     bool wrong;        /* a leaf whose gradient differs from the reference */
     const char *badge; /* "G001 first wrong adjoint", NULL */
+    struct leaf leaf;
     const char *name, *note, *place, *tip;
     uint32_t column;
     double row; /* in rows from the middle of the lane */
@@ -95,8 +109,9 @@ struct route {
 
 struct link {
     uint32_t from, to;
-    uint32_t op; /* the send of a message, TRACE_NO */
-    uint32_t repeat;
+    uint32_t op;      /* the send of a message, TRACE_NO */
+    uint32_t repeat;  /* how many equal ones it is */
+    uint32_t ends[2]; /* the ranks it goes from and to, where ranks are drawn in one lane */
     uint8_t kind;
     bool quiet, never;
     const char *label, *tip;
@@ -108,7 +123,9 @@ struct lane {
     uint32_t rank;
     uint32_t first, end; /* its marks */
     double top, middle, height;
+    uint32_t alike;         /* how many ranks it is the lane of */
     uint32_t hidden_before; /* ranks left out between the lane above and this one */
+    const char *name, *tip; /* "rank 3", "ranks 4, 6-9" */
 };
 
 struct unmatched { /* a row of the table beside a deadlock */
@@ -130,6 +147,7 @@ struct scene {
     size_t link_count, link_room;
     uint32_t *mark_of_node, *mark_of_op; /* TRACE_NO: not in the picture */
 
+    uint32_t *leader; /* by rank: the first of those in whose lane it is; NULL: each has its own */
     struct lane *lanes;
     size_t lane_count;
     struct unmatched *table;
@@ -142,6 +160,7 @@ struct scene {
     bool good;                /* a gradient check passed */
     size_t shown, total;      /* operations in the picture and in the run */
     size_t ranks_hidden;
+    double label_width;   /* of the lanes' names */
     double width, height; /* of the lanes together */
     bool frontier;        /* blocked marks stand in one column */
     size_t brackets;      /* wait-for links that go round on the right; set by layout */
@@ -181,6 +200,11 @@ void scene_reduce(struct scene *scene);
 void scene_label(struct scene *scene);
 void scene_layout(struct scene *scene);
 
+static inline bool link_label_is_blue(const struct link *link)
+{
+    return link->kind == LINK_COULD || link->kind == LINK_MESSAGE;
+}
+
 /* Whether a finding is about wrong numbers, which spread to what they reach. */
 bool finding_spoils_values(const struct finding *finding);
 
@@ -188,8 +212,37 @@ bool finding_spoils_values(const struct finding *finding);
  * operation that its rank was in when somebody noticed is not. */
 bool finding_counts(const struct finding *finding, size_t index);
 
-/* Parts of reducing: iterations that are alike, and keeping the marks with keep[i], whose links then
+/* Whether it names this as more than a consequence: where a rank only waits is one. */
+bool finding_names(const struct trace *trace, const struct finding *finding, size_t index);
+
+/* Adds another leaf's gradients. */
+void leaf_take(struct leaf *leaf, const struct leaf *other);
+
+/* One link for several equal ones. */
+void scene_merge_links(struct scene *scene);
+
+/* keys.c: what marks that are alike have in common, without their peers; its peers, TRACE_NONE for
+ * none (of a Sendrecv those of both directions, of a blocked wait that of the first request that is
+ * open; else as posted and as matched); that request, TRACE_NO. */
+uint64_t scene_mixed(uint64_t key, uint64_t value);
+uint64_t scene_key(const struct scene *scene, const struct mark *mark);
+void scene_peers(const struct scene *scene, const struct mark *mark, int32_t peers[2]);
+uint32_t scene_open_request(const struct scene *scene, uint32_t op);
+
+/* ranks.c: the words for ranks that are drawn in one lane. A peer of a mark: "3", "rank + 1". How
+ * many messages one link is; of a wait of some of the ranks, who. */
+const char *scene_lane_name(struct scene *scene, uint32_t leader, size_t characters);
+const char *scene_peer(struct scene *scene, const struct mark *mark, unsigned peer,
+                       const char *before);
+const char *scene_count_words(struct scene *scene, const struct link *link);
+
+/* Parts of labelling. */
+const char *scene_cut(struct scene *scene, const char *text); /* to the length of a label */
+void scene_title(struct scene *scene);
+
+/* Parts of reducing: ranks that are alike, iterations that are alike, and keeping the marks with keep[i], whose links then
  * start at head[i] (NULL: at themselves). */
+void scene_alike(struct scene *scene);
 void scene_repeats(struct scene *scene);
 void scene_keep(struct scene *scene, const bool *keep, const uint32_t *head);
 

@@ -1,0 +1,167 @@
+#!/usr/bin/perl
+# Pictures of many ranks: those that are alike are drawn in one lane, with their number. The program counts its own calls by name and names
+# the peers of its messages: read back from the picture, each rank has one lane, and in it as many calls, to and from the same ranks. What
+# the finding names has a lane of its own. --all draws each rank.
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::Bin/..";
+use Scratch qw(scratch_folder);
+use Test::More;
+
+my $simrun = $ENV{SIMRUN} // 'build/simrun';
+(my $simcc = $simrun) =~ s/simrun$/simcc/;
+my $folder = scratch_folder();
+
+# Random phases, the same on all ranks: collectives, rings, stars, pairs, lines of some ranks; somewhere among them a race on rank `hub`.
+sub program {
+    my ($file) = @_;
+    open my $out, '>', $file or die "$file: $!";
+    print $out <<'C';
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+static int rank, size, value, collectives[3];
+static char sent[4000], received[4000];
+static unsigned state;
+static int drawn(int n) { state = state * 1103515245 + 12345; return (int)(state >> 16) % n; }
+static void put(int to, int tag)
+{
+    snprintf(sent + __builtin_strlen(sent), 12, " %d", to);
+    MPI_Send(&value, 1, MPI_INT, to, tag, MPI_COMM_WORLD);
+}
+static void get(int from, int tag, int source)
+{
+    MPI_Status status;
+    MPI_Recv(&value, 1, MPI_INT, from, tag, MPI_COMM_WORLD, &status);
+    snprintf(received + __builtin_strlen(received), 12, " %d", source < 0 ? status.MPI_SOURCE : source);
+}
+static void phase(int kind)
+{
+    int a = drawn(size), far = 1 + drawn(3), low = drawn(size), tag = 1 + drawn(4), sum;
+    int to = (rank + far) % size, from = (rank + size - far % size) % size;
+    if (kind == 0) { collectives[0]++; MPI_Barrier(MPI_COMM_WORLD); }
+    if (kind == 1) { collectives[1]++; MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); }
+    if (kind == 2) { collectives[2]++; MPI_Bcast(&value, 1, MPI_INT, a, MPI_COMM_WORLD); }
+    if (kind == 3 && to != rank) { put(to, tag); get(from, tag, from); }             /* a ring */
+    if (kind == 4 && rank >= low && rank != a) put(a, tag);                            /* to one */
+    if (kind == 4 && rank == a) for (int i = low; i < size; i++) if (i != a) get(i, tag, i);
+    if (kind == 5 && rank == a) for (int i = low; i < size; i++) if (i != a) put(i, tag); /* from one */
+    if (kind == 5 && rank >= low && rank != a) get(a, tag, a);
+    if (kind == 6 && (rank ^ 1) < size) { put(rank ^ 1, tag); get(rank ^ 1, tag, rank ^ 1); } /* pairs */
+    if (kind == 7) { /* a line */
+        if (rank > low) get(rank - 1, tag, rank - 1);
+        if (rank >= low && rank < size - 1) put(rank + 1, tag);
+    }
+}
+int main(int argc, char **argv)
+{
+    state = (unsigned)atoi(argv[1]);
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    int phases = 1 + drawn(5), when = drawn(phases), hub = drawn(size), senders = drawn(7);
+    if (senders > size - 1) senders = size - 1;
+    for (int i = 0; i < phases; i++) {
+        phase(drawn(8));
+        int away = (rank + size - hub) % size; /* of a race, where there is more than one sender */
+        for (int k = 0; i == when && rank == hub && k < senders; k++) get(MPI_ANY_SOURCE, 9, -1);
+        if (i == when && away > 0 && away <= senders) put(hub, 9);
+    }
+    printf("rank %d Barrier %d Allreduce %d Bcast %d Send%s; Recv%s;\n", rank, collectives[0], collectives[1], collectives[2], sent, received);
+    MPI_Finalize();
+    return 0;
+}
+C
+    close $out or die;
+}
+
+# "2, 4-6" as ranks; "4, 6, ... 12" as well.
+sub ranks {
+    my ($text) = @_;
+    my @ranks;
+    $text =~ s{(\d+), (\d+), \.\.\. (\d+)}{my @run; for (my $r = $1; $r <= $3; $r += $2 - $1) { push @run, $r } join ', ', @run}ge;
+    push @ranks, /(\d+)-(\d+)/ ? $1 .. $2 : $_ for split /, /, $text;
+    return @ranks;
+}
+
+# What a picture says of each rank, in the words of the program; how many lanes each has; how many messages its arrows are.
+sub read_picture {
+    my ($dot, $size) = @_;
+    my (%said, %lanes, $messages);
+    for my $lane ($dot =~ /subgraph cluster_rank\d+ \{(.*?)\n  \}/gs) {
+        my ($name) = $lane =~ /^    r\d+ \[label=<<B>ranks? ([^<]*)</m;
+        ($name) = $lane =~ /tooltip="ranks ([^"]*)"/ if $lane =~ / alike<\/FONT>>, shape=box/;
+        my @ranks = ranks($name);
+        my ($count) = $lane =~ />(\d+) alike</;
+        is scalar @ranks, $count, "as many ranks as it says: $name" if defined $count && $count != @ranks;
+        for my $rank (@ranks) {
+            $lanes{$rank}++;
+            for my $mark ($lane =~ /^    m\d+ \[label=<(.*?)>, shape=/mg) {
+                my ($call) = $mark =~ /^(?:<B>)?(\w+)/;
+                my $times = $mark =~ /\xC3\x97 (\d+)/ ? $1 : 1;
+                my ($near) = $mark =~ /(?:to|from) (?:any: )?((?:rank [+-] )?\d+)/;
+                if ($call !~ /^(Send|Recv)$/) { $said{$rank}{$call} += $times; next }
+                my $peer = $near =~ /rank ([+-]) (\d+)/ ? $1 eq '+' ? $rank + $2 : $rank - $2 : $near;
+                $peer = ($peer % $size + $size) % $size if $mark =~ / mod \d+/;
+                my @peers = $mark =~ /(?:to|from) (?:any: )?ranks ([\d, .-]*\d)/ ? ranks($1) : ($peer) x $times;
+                $said{$rank}{$call}{$_}++ for @peers;
+            }
+        }
+    }
+    while ($dot =~ /^  m\d+ -> m\d+ \[color="#(?:0072B2|9CC4DC)", penwidth=2.*?tooltip="(?:(\d+) messages, )?/mg) { $messages += $1 // 1 }
+    return (\%said, \%lanes, $messages // 0);
+}
+
+sub words { # of what a rank does
+    my ($said) = @_;
+    return join '; ', map { my $v = $said->{$_}; "$_ " . (ref $v ? join ' ', map { "$_:$v->{$_}" } sort { $a <=> $b } keys %$v : $v) }
+        grep { ref $said->{$_} ? %{$said->{$_}} : $said->{$_} } sort keys %$said;
+}
+
+program("$folder/alike.c");
+is system("'$simcc' -g -o '$folder/alike' '$folder/alike.c'"), 0, 'the program compiles';
+my ($whole, $folded, $drawn_once, $races) = (0, 0, 0, 0);
+srand($ENV{SEED} // 7);
+my @cases = map { my $ranks = 2 + int rand 79; [$_, $ranks] } 1 .. ($ENV{ALL} ? 300 : 24);
+push @cases, [1001, 2], [1002, 8], [1003, 9], [1004, 80];
+for my $case (@cases) {
+    my ($seed, $ranks) = @$case;
+    my $name = "seed $seed, $ranks ranks";
+    unlink map { "$folder/alike.db$_" } '', '-wal', '-shm';
+    my $told = qx{'$simrun' --ranks $ranks --db '$folder/alike.db' '$folder/alike' $seed 2>&1};
+    my $dot = qx{'$simrun' graph --db '$folder/alike.db' 1 --view forward 2>&1};
+    my (%made, $sent);
+    while ($told =~ /\brank (\d+) Barrier (\d+) Allreduce (\d+) Bcast (\d+) Send([ \d]*); Recv([ \d]*);/g) {
+        my ($rank, $to, $from) = ($1, $5, $6);
+        $made{$rank} = {Barrier => $2, Allreduce => $3, Bcast => $4};
+        $made{$rank}{Send}{$_}++, $sent++ for split ' ', $to;
+        $made{$rank}{Recv}{$_}++ for split ' ', $from;
+    }
+    is keys %made, $ranks, "$name: it runs" or diag $told;
+    my ($said, $lanes, $messages) = read_picture($dot, $ranks);
+    my @folded = $dot =~ / alike<\/FONT>>, shape=box/g;
+    ok !@folded, "$name: a small world is drawn whole" if $ranks <= 8;
+    my %alone = map { $_ => 1 } $dot =~ /\[label=<<B>rank (\d+)<\/B>>/g;
+    my @named = $told =~ /\brank (\d+): .*\((?:culprit|partner|core)\)$/mg;
+    $races += @named > 3;
+    is join(' ', grep { !$alone{$_} } @named), '', "$name: ranks that a finding names have lanes of their own" if @named;
+    next if $dot =~ /operations shown/; # a neighbourhood
+    $whole++;
+    $folded += @folded > 0;
+    my @lanes = grep { ($lanes->{$_} // 0) != 1 && words($made{$_}) ne '' } 0 .. $ranks - 1;
+    is "@lanes", '', "$name: a lane for every rank, and one";
+    my @wrong = grep { words($said->{$_} // {}) ne words($made{$_}) } 0 .. $ranks - 1;
+    is scalar @wrong, 0, "$name: every rank's calls, and with whom"
+        or diag join "\n", map { "$_ made: " . words($made{$_}) . "\n$_ drawn: " . words($said->{$_} // {}) } @wrong[0 .. ($#wrong > 2 ? 2 : $#wrong)];
+    is $messages, $sent // 0, "$name: every message";
+    next if $drawn_once++ > 3;
+    my $all = qx{'$simrun' graph --db '$folder/alike.db' 1 --view forward --all 2>&1};
+    ok $all !~ / alike</, "$name: --all draws each rank";
+    ($said) = read_picture($all, $ranks);
+    is scalar(grep { words($said->{$_} // {}) ne words($made{$_}) } 0 .. $ranks - 1), 0, "$name: --all, too, has every rank's calls";
+}
+cmp_ok $whole, '>', @cases / 2, "$whole of " . @cases . ' pictures are whole';
+cmp_ok $races, '>', @cases / 4, "in $races a finding names more than three ranks";
+cmp_ok $folded, '>', $whole / 3, "in $folded some ranks are drawn in one lane";
+done_testing;
