@@ -3,6 +3,7 @@
 #include "checker/memory.h"
 #include "traces/trace/requests.h"
 
+#include <mpi.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +59,8 @@ static const struct suppress_rule rules[] = {
     {"B004 B005 B006", "X002 D001 D005 M010 " LEFT_OVER " X003 X006 G001 G002 G003 G004",
      SUPPRESS_RUN, "the window's error handler ends the run"},
     {"M008", "M009", SUPPRESS_OP, "the call is refused for that"},
+    {"M007 M008", "M009", SUPPRESS_STATUS,
+     "a wait for several says that one of them failed, and its status, which"},
     {"M009", "N001", SUPPRESS_RUN, "the error ends the job, wherever its other ranks are"},
     {"B003", "X002", SUPPRESS_OP, "an epoch that has no derivative ends the rank"},
     {"M004 M008", "M011", SUPPRESS_OP,
@@ -262,6 +265,22 @@ static bool leaves(const struct finding *cause, const struct finding *effect,
     return false;
 }
 
+/* The effect is a call that completed several operations, an operation of the cause among them, and
+ * said that not all of them were well: MPI_ERR_IN_STATUS. */
+static bool in_status(const struct finding *cause, const struct finding *effect,
+                      const struct trace *trace)
+{
+    for (size_t i = 0; i < effect->op_count; i++) {
+        uint32_t wait = effect->ops[i].op;
+        if (wait == TRACE_NO || trace->ops[wait].form->error != MPI_ERR_IN_STATUS)
+            continue;
+        for (size_t j = 0; j < cause->op_count; j++)
+            if (waits_for(wait, cause->ops[j].op, trace))
+                return true;
+    }
+    return false;
+}
+
 /* One is about an operation, the other about waiting for it. */
 static bool share_request(const struct finding *cause, const struct finding *effect,
                           const struct trace *trace)
@@ -338,6 +357,8 @@ static bool related(const struct finding *cause, const struct finding *effect,
         return waits_for_collective(effect, trace);
     if (scope == SUPPRESS_REQUEST)
         return share_request(cause, effect, trace);
+    if (scope == SUPPRESS_STATUS)
+        return in_status(cause, effect, trace);
     if (scope == SUPPRESS_ALWAYS)
         return true;
     return scope == SUPPRESS_RUN ? has_path(cause, effect, trace)

@@ -12,6 +12,7 @@ enum suppress_scope {
     SUPPRESS_OP,         /* they name a common op or node */
     SUPPRESS_COLLECTIVE, /* the same, or operations of one collective */
     SUPPRESS_REQUEST,    /* the same, or one is about a wait for what the other is about */
+    SUPPRESS_STATUS,     /* the effect is a wait that failed for what the cause is about */
     SUPPRESS_RANK,       /* they name ops or nodes of a common rank */
     SUPPRESS_BESIDE, /* the cause is about a collective beside another thread's, the effect about
                         one on the same communicator */
