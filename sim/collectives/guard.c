@@ -26,10 +26,10 @@ static uint64_t hash_block(uint64_t hash, struct sim_block block)
 {
     unsigned char room[4096];
     size_t bytes = block.type ? block.count * block.type->size : 0;
-    if (!bytes || !block.data || block.data == (char *)MPI_IN_PLACE)
+    if (!bytes)
         return hash;
     if (block.type->contiguous)
-        return hash_bytes(hash, (unsigned char *)block.data + block.type->true_lb, bytes);
+        return hash_bytes(hash, (unsigned char *)block.data, bytes);
     for (size_t at = 0; at < bytes; at += sizeof room) {
         size_t part = bytes - at < sizeof room ? bytes - at : sizeof room;
         sim_datatype_copy_out_range(block.type, block.data, at, part, room);
@@ -74,7 +74,7 @@ struct stretch {
 static inline struct stretch stretch_of(struct sim_block block)
 {
     size_t bytes = block.type && block.type->contiguous ? block.count * block.type->size : 0;
-    const char *from = block.data && bytes ? block.data + block.type->true_lb : NULL;
+    const char *from = bytes ? block.data : NULL;
     return (struct stretch){from, from + bytes};
 }
 
