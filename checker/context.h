@@ -71,6 +71,12 @@ static inline bool check_is_second(const struct trace_op *op)
 {
     return (op->flags & OP_COMPOUND) && (op->flags & OP_NONBLOCKING) && op->kind == OP_IRECV;
 }
+/* Both starts are one request, which completes when both do. */
+static inline bool check_are_halves(const struct trace *trace, uint32_t first, uint32_t second)
+{
+    return first != TRACE_NO && second == first + 1 && second < trace->op_count &&
+           check_has_second(&trace->ops[first]) && check_is_second(&trace->ops[second]);
+}
 /* A send that always waits for its receiver (synchronous), or never does (buffered). */
 bool check_is_synchronous(const struct trace_op *op);
 bool check_is_buffered(const struct trace_op *op);

@@ -169,6 +169,8 @@ static bool is_complete(const struct search *search, const struct state *state, 
         uint32_t start;
         for (size_t i = 0; (start = plan_request(plan, op, i)) != TRACE_NO; i++) {
             bool done = is_complete(search, state, start);
+            if (any && plan_is_pair(plan, op, i))
+                done &= is_complete(search, state, plan_request(plan, op, ++i));
             if (any && done)
                 return true;
             if (!any && !done)

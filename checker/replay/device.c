@@ -162,6 +162,12 @@ static void run_lane(struct device *device, uint32_t number)
     }
 }
 
+static bool is_done(const struct device *device, uint32_t start)
+{
+    enum plan_action action = device->plan->steps[start].action;
+    return device->flags[start] & DONE || action == PLAN_PASS || action == PLAN_BUFFERED;
+}
+
 /* A start that the wait still waits for; TRACE_NO: it returns. */
 static uint32_t missing_request(const struct device *device, uint32_t wait)
 {
@@ -169,8 +175,12 @@ static uint32_t missing_request(const struct device *device, uint32_t wait)
     bool any = plan->steps[wait].action == PLAN_WAIT_ANY;
     uint32_t start, missing = TRACE_NO;
     for (size_t i = 0; (start = plan_request(plan, wait, i)) != TRACE_NO; i++) {
-        bool done = device->flags[start] & DONE || plan->steps[start].action == PLAN_PASS ||
-                    plan->steps[start].action == PLAN_BUFFERED;
+        bool done = is_done(device, start);
+        if (any && plan_is_pair(plan, wait, i)) {
+            uint32_t other = plan_request(plan, wait, ++i);
+            start = done ? other : start;
+            done = done && is_done(device, other);
+        }
         if (any && done)
             return TRACE_NO;
         missing = done || missing != TRACE_NO ? missing : start;

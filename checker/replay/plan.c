@@ -182,6 +182,14 @@ static uint32_t probed_message(const struct check_plan *plan, size_t position,
     return TRACE_NO;
 }
 
+/* It waits for one request, an Isendrecv: the row and the next one are its halves. */
+static bool is_one_pair(const struct trace *trace, uint32_t wait, uint32_t row)
+{
+    return row != TRACE_NO && row + 1 < trace->wait_count && trace->waits[row + 1].wait == wait &&
+           check_are_halves(trace, trace->waits[row].start, trace->waits[row + 1].start) &&
+           (row + 2 == trace->wait_count || trace->waits[row + 2].wait != wait);
+}
+
 /* A test that succeeded needs what it found complete; the rest of its requests do not matter. */
 static struct plan_step test_step(const struct trace *trace, uint32_t op, uint32_t row,
                                   uint32_t first)
@@ -190,7 +198,8 @@ static struct plan_step test_step(const struct trace *trace, uint32_t op, uint32
     const struct trace_op *test = &trace->ops[op];
     if (test->state != STATE_COMPLETE)
         return step;
-    if (test->kind == OP_TESTALL && row != TRACE_NO && trace->waits[row].completed)
+    bool all = test->kind == OP_TESTALL || is_one_pair(trace, op, row);
+    if (all && row != TRACE_NO && trace->waits[row].completed)
         return (struct plan_step){.action = PLAN_WAIT_ALL, .tested = true, .target = row};
     for (; row != TRACE_NO && row < trace->wait_count && trace->waits[row].wait == op; row++)
         if (trace->waits[row].completed)
@@ -218,7 +227,7 @@ static struct plan_step wait_step(const struct trace *trace, uint32_t op, uint32
         break;
     case OP_WAITANY:
     case OP_WAITSOME:
-        step.action = PLAN_WAIT_ANY;
+        step.action = is_one_pair(trace, op, row) ? PLAN_WAIT_ALL : PLAN_WAIT_ANY;
         break;
     default:
         return test_step(trace, op, row, first);

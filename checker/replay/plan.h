@@ -95,6 +95,12 @@ static inline uint32_t plan_request(const struct check_plan *plan, uint32_t wait
     return row < trace->wait_count && trace->waits[row].wait == wait ? trace->waits[row].start
                                                                      : TRACE_NO;
 }
+/* The i-th start and the one behind it are halves of one request: an Isendrecv. */
+static inline bool plan_is_pair(const struct check_plan *plan, uint32_t wait, size_t i)
+{
+    return check_are_halves(plan->context->trace, plan_request(plan, wait, i),
+                            plan_request(plan, wait, i + 1));
+}
 /* For a send, receive, probe or collective; waits need what their requests need. */
 int64_t check_plan_need(const struct check_plan *plan, enum check_model model, uint32_t op);
 

@@ -115,6 +115,10 @@ static int64_t blocking_event_of_wait(struct machine *machine, uint32_t rank, ui
     uint32_t start;
     for (size_t i = 0; (start = plan_request(plan, wait, i)) != TRACE_NO; i++) {
         int64_t key = blocking_event_of(machine, start);
+        if (any && plan_is_pair(plan, wait, i)) {
+            int64_t other = blocking_event_of(machine, plan_request(plan, wait, ++i));
+            key = key == PLAN_NEEDS_NOTHING ? other : key;
+        }
         if (any == (key == PLAN_NEEDS_NOTHING))
             return key;
         lack = lack == PLAN_NEEDS_NOTHING ? key : lack;

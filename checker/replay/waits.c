@@ -177,6 +177,26 @@ static bool is_over(const struct trace_op *message)
     return message->match != TRACE_NO || message->peer == TRACE_NONE;
 }
 
+static void wait_for_start(struct wait_graph *graph, uint32_t node, uint32_t start)
+{
+    const struct trace *trace = graph->context->trace;
+    if (start >= trace->op_count || trace->ops[start].state != STATE_POSTED)
+        return;
+    uint32_t request = add_node(graph, WAIT_ALL, start);
+    add_edge(graph, node, request);
+    wait_for_op(graph, request, start);
+    if (graph->nodes[request].kind == WAIT_NEVER && is_over(&trace->ops[start]))
+        graph->nodes[request].kind = WAIT_FREE;
+}
+
+/* Where one request is enough, the halves of an Isendrecv are one: both must be over. */
+static uint32_t node_of_pair(struct wait_graph *graph, uint32_t node, uint32_t second)
+{
+    uint32_t both = add_node(graph, WAIT_ALL, second);
+    add_edge(graph, node, both);
+    return both;
+}
+
 static void wait_for_requests(struct wait_graph *graph, uint32_t node, uint32_t op)
 {
     const struct trace *trace = graph->context->trace;
@@ -186,15 +206,18 @@ static void wait_for_requests(struct wait_graph *graph, uint32_t node, uint32_t 
         starts = check_new(count, sizeof *starts);
         count = trace_op_requests(trace, op, starts, count);
     }
+    bool any = graph->nodes[node].kind == WAIT_ANY && count > 2;
     for (size_t i = count; i-- > 0;) {
-        if (starts[i] >= trace->op_count || trace->ops[starts[i]].state != STATE_POSTED)
-            continue;
-        uint32_t request = add_node(graph, WAIT_ALL, starts[i]);
-        add_edge(graph, node, request);
-        wait_for_op(graph, request, starts[i]);
-        if (graph->nodes[request].kind == WAIT_NEVER && is_over(&trace->ops[starts[i]]))
-            graph->nodes[request].kind = WAIT_FREE;
+        uint32_t from = node;
+        if (any && i && check_are_halves(trace, starts[i - 1], starts[i]) &&
+            trace->ops[starts[i]].state == STATE_POSTED) {
+            from = node_of_pair(graph, node, starts[i]);
+            wait_for_start(graph, from, starts[i--]);
+        }
+        wait_for_start(graph, from, starts[i]);
     }
+    if (count == 2 && check_are_halves(trace, starts[0], starts[1]))
+        graph->nodes[node].kind = WAIT_ALL;
     if (starts != few)
         free(starts);
 }

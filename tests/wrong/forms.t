@@ -4,7 +4,10 @@
 # element of another, or on a wildcard where only one message can come. A sample; SEEDS=1000 FIRST=1, and ALL=1 for all forms of each.
 use strict;
 use warnings;
+use FindBin;
 use JSON::PP;
+use lib "$FindBin::Bin/..";
+use Scratch qw(scratch_folder);
 use Test::More;
 
 my $simrun = $ENV{SIMRUN} // 'build/simrun';
@@ -15,9 +18,11 @@ my %forms = (
     both => 'plain plain named both shared', any => 'plain plain named world any', free => 'mixed persistent dup world any',
 );
 
+my $folder = scratch_folder();
+
 sub codes {
-    my ($ranks, $words) = @_;
-    my $out = `'$simrun' --db none --json -n $ranks tests/wrong/forms.c $words 2>/dev/null`;
+    my ($ranks, $words, $program) = (@_, 'tests/wrong/forms.c');
+    my $out = `'$simrun' --db none --json -n $ranks '$program' $words 2>/dev/null`;
     my ($line) = grep { /^\{"scenario"/ } split /\n/, $out;
     my $verdict = $line ? decode_json($line) : return 'no verdict';
     my %codes = map { $_->{code} => 1 } grep { $_->{severity} ne 'note' } @{ $verdict->{findings} };
@@ -45,4 +50,52 @@ for my $seed (@seeds) {
     $wrong++ if $plain{shared} =~ /^FAIL/;
 }
 cmp_ok $wrong, '>=', @seeds / 4, 'many hold a mistake';
+
+# An Isendrecv is one request: who waits for any request waits for both its halves. The message that comes back leaves the other half open
+# where sends wait for their receives.
+open my $file, '>', "$folder/halves.c" or die "$folder/halves.c: $!";
+print $file <<'C';
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+
+int main(int argc, char **argv)
+{
+    int rank, one = 1, two = 0, three = 0, index, some, indices[2];
+    const char *how = argv[1], *peer = argv[2];
+    MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0) {
+        if (!strncmp(how, "two-", 4))
+            MPI_Irecv(&three, 1, MPI_INT, 1, 9, MPI_COMM_WORLD, &requests[1]);
+        MPI_Isendrecv(&one, 1, MPI_INT, 1, 0, &two, 1, MPI_INT, 1, 1, MPI_COMM_WORLD, &requests[0]);
+        if (!strcmp(how, "Wait"))
+            MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+        else if (strstr(how, "Waitany"))
+            MPI_Waitany(2, requests, &index, MPI_STATUS_IGNORE);
+        else
+            MPI_Waitsome(2, requests, &some, indices, MPI_STATUSES_IGNORE);
+        MPI_Send(&one, 1, MPI_INT, 1, 2, MPI_COMM_WORLD);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    } else if (strcmp(peer, "absent")) {
+        MPI_Send(&one, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
+        if (!strcmp(peer, "right"))
+            MPI_Recv(&two, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(&three, 1, MPI_INT, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (strcmp(peer, "right"))
+            MPI_Recv(&two, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (!strncmp(how, "two-", 4))
+            MPI_Send(&one, 1, MPI_INT, 0, 9, MPI_COMM_WORLD);
+    }
+    MPI_Finalize();
+    return 0;
+}
+C
+close $file or die;
+for my $how (qw(Wait Waitany Waitsome two-Waitany two-Waitsome)) {
+    is codes(2, "$how right", "$folder/halves.c"), 'PASS', "$how: received in the order of the sends";
+    is codes(2, "$how late", "$folder/halves.c"), 'FAIL D003', "$how: received too late";
+    is codes(2, "$how absent", "$folder/halves.c"), 'FAIL D001', "$how: never received";
+}
 done_testing;
