@@ -48,12 +48,12 @@ struct child {
     struct recording *recording; /* NULL: nothing is recorded */
     struct sim_program *program;
     struct sim_world *base; /* the first world: recorded, kept for the rows of the gradient check */
-    struct child_senders {
+    struct child_answers {
         const struct diff_probe *like; /* in whose world they were noted */
-        struct sim_senders *rows;
+        struct sim_answers *rows;
         bool forgotten;
-    } senders[8];
-    int senders_count;
+    } answers[8];
+    int answers_count;
 };
 
 /* One world of it. */
@@ -211,56 +211,56 @@ static void carry_judged(void)
     child_signals_judge(true);
 }
 
-/* Where a world notes who sent what its receives from any source got; NULL: it does not. */
-static struct sim_senders *senders_new(struct child *child, const struct diff_probe *like)
+/* Where a world notes what its ranks learn that their code does not decide; NULL: it does not. */
+static struct sim_answers *answers_new(struct child *child, const struct diff_probe *like)
 {
-    int at = 0, room = (int)(sizeof child->senders / sizeof *child->senders);
-    while (at < child->senders_count && child->senders[at].like != like)
+    int at = 0, room = (int)(sizeof child->answers / sizeof *child->answers);
+    while (at < child->answers_count && child->answers[at].like != like)
         at++;
     if (at == room)
         return NULL;
-    struct child_senders *kept = &child->senders[at];
+    struct child_answers *kept = &child->answers[at];
     for (int r = 0; kept->rows && r < child->job->world.ranks; r++)
         free(kept->rows[r].of);
     free(kept->rows);
     kept->like = like;
     kept->forgotten = false;
     kept->rows = calloc((size_t)child->job->world.ranks, sizeof *kept->rows);
-    child->senders_count += at == child->senders_count;
+    child->answers_count += at == child->answers_count;
     return kept->rows;
 }
 
 /* What another world noted; NULL: nothing, or nothing to follow. */
-static const struct sim_senders *senders_of(const struct child *child,
+static const struct sim_answers *answers_of(const struct child *child,
                                             const struct diff_probe *like)
 {
-    for (int i = 0; i < child->senders_count; i++)
-        if (child->senders[i].like == like &&
-            !__atomic_load_n(&child->senders[i].forgotten, __ATOMIC_RELAXED))
-            return child->senders[i].rows;
+    for (int i = 0; i < child->answers_count; i++)
+        if (child->answers[i].like == like &&
+            !__atomic_load_n(&child->answers[i].forgotten, __ATOMIC_RELAXED))
+            return child->answers[i].rows;
     return NULL;
 }
 
-/* A world that followed them did not end: its receives are others (a perturbed one has no backward
+/* A world that followed them did not end: it asks something else (a perturbed one has no backward
  * passes, a small step may change what a program does). None follows them any more. */
-static void senders_forget(struct child *child, const struct diff_probe *like)
+static void answers_forget(struct child *child, const struct diff_probe *like)
 {
-    for (int i = 0; i < child->senders_count; i++)
-        if (child->senders[i].like == like)
-            __atomic_store_n(&child->senders[i].forgotten, true, __ATOMIC_RELAXED);
+    for (int i = 0; i < child->answers_count; i++)
+        if (child->answers[i].like == like)
+            __atomic_store_n(&child->answers[i].forgotten, true, __ATOMIC_RELAXED);
 }
 
 /* The order of arrival is the same in all worlds of one gradient, so that differences measure what
  * was differentiated. */
-static void keep_senders(struct child *child, const struct diff_probe *probe,
+static void keep_answers(struct child *child, const struct diff_probe *probe,
                          struct sim_world_options *options)
 {
     if (!probe->like || child->job->world.driver > SIM_CHOOSE_SEED)
         return;
     if (probe->like == probe)
-        options->senders_noted = senders_new(child, probe);
+        options->answers_noted = answers_new(child, probe);
     else
-        options->senders_followed = senders_of(child, probe->like);
+        options->answers_followed = answers_of(child, probe->like);
 }
 
 /* Runs the program once in a fresh world. The first world is the one that is recorded and judged.
@@ -282,7 +282,7 @@ static int run_world(void *context, struct diff_probe *probe, int worker)
     if (probe->adverse && options.executor != SIM_THREADS)
         sim_world_options_adverse(&options, &cost);
     options.stale_memory = probe->stale_memory;
-    keep_senders(child, probe, &options);
+    keep_answers(child, probe, &options);
     if (!base || child->job->restart) /* what is compared is undisturbed; so is what starts again */
         options.fault_count = 0;
     options.first_failure = base ? &child->board->first_failure : NULL;
@@ -333,9 +333,9 @@ static int run_world(void *context, struct diff_probe *probe, int worker)
     }
     if (outcome == OUTCOME_FINISHED)
         return 0;
-    if (!options.senders_followed)
+    if (!options.answers_followed)
         return 1;
-    senders_forget(child, probe->like);
+    answers_forget(child, probe->like);
     return DIFF_RUN_AGAIN;
 }
 
@@ -403,6 +403,24 @@ static void record_repeat(const struct gradcheck_repeat *repeat)
                     repeat->bound);
 }
 
+/* Where differences may have measured another order of messages than was differentiated. */
+static void record_order(const struct child *child)
+{
+    uint64_t missed = 0, forgotten = 0;
+    for (int i = 0; i < child->answers_count; i++) {
+        forgotten += child->answers[i].forgotten;
+        for (int r = 0; child->answers[i].rows && r < child->job->world.ranks; r++)
+            missed += child->answers[i].rows[r].missed;
+    }
+    record_gap(
+        "gradients", missed,
+        "the order of messages in further runs: it was not kept behind a receive that is "
+        "persistent or cancelled, an atomic fetch, a poll of a window or a partition, and in "
+        "ranks with threads");
+    record_gap("gradients", forgotten > 0,
+               "the order of messages in further runs: one that kept it did not end");
+}
+
 /* The rows go where everything about the run goes: into the recorder's buffers, each in its rank's
  * name. */
 static void record_gradients(const struct child *child, const struct gradcheck_result *result)
@@ -444,6 +462,8 @@ static void record_gradients(const struct child *child, const struct gradcheck_r
         "objective stands what is not analytic (abs, conj, a comparison)");
     record_gap("gradients", answers.undecided,
                "gradients undecided: no oracle resolved three digits (simrun show gradients)");
+    if (result->row_count > 0)
+        record_order(child);
     gradcheck_record_curves(result);
     record_repeat(&result->repeat);
     sim_world_impersonate(child->base, -1);

@@ -15,7 +15,7 @@
 
 /* How to run the program once in a fresh world of `ranks` ranks with this probe in every rank's
  * MPIX_SLOT_PROBE. Returns 0 when all ranks finished; DIFF_RUN_AGAIN where they did not with the
- * senders of probe->like, and may do without them if asked once more. Called from an OpenMP team:
+ * answers of probe->like, and may do without them if asked once more. Called from an OpenMP team:
  * `worker` numbers the caller, from 0 to workers - 1, each on one world at a time. */
 enum { DIFF_RUN_AGAIN = 2 };
 struct diff_runner {

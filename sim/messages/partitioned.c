@@ -501,6 +501,7 @@ int PMPI_Parrived(MPI_Request handle, int partition, int *flag)
     const struct sim_request *request = receive->request;
     struct sim_rank *rank = request->owner;
     sim_world_enter(rank->world);
+    sim_rank_unsure(rank);
     if (rank->world->exploring)
         rank->world->chooser.log.gaps |= SIM_GAP_POLLS;
     *flag = sim_request_done(request) || receive->marked[partition];

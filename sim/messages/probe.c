@@ -76,8 +76,12 @@ static int probe(const struct sim_point *point, int flags, struct sim_message **
     sim_world_enter(rank->world);
     struct sim_point named = *point; /* or not */
     size_t number = 0;
+    int answer = 0;
+    bool answered = !(flags & BLOCKING) && sim_request_answered(rank, SIM_ASKED_POLL, &answer);
     if (flags & BLOCKING && point->peer == MPI_ANY_SOURCE)
         named.peer = sim_request_sender(rank, &number);
+    else if (answered && answer >= 0)
+        named.peer = answer;
     bool delayed =
         flags & BLOCKING && named.peer == MPI_ANY_SOURCE && rank->world->options.delay_wildcards;
     struct sim_message *message;
@@ -85,10 +89,14 @@ static int probe(const struct sim_point *point, int flags, struct sim_message **
         message = sim_deferred_probe(comm, point->tag, NULL);
     else if (rank->world->exploring && !(flags & BLOCKING))
         message = sim_deferred_iprobe(rank, context, comm->rank, point->peer, point->tag);
+    else if (answered && answer < 0)
+        message = NULL;
     else
-        message = look(rank, comm, &named, flags & BLOCKING);
+        message = look(rank, comm, &named, answered || flags & BLOCKING);
     if (message && number)
         sim_request_sender_note(rank, number, message->source);
+    if (!(flags & BLOCKING))
+        sim_request_answer_note(rank, SIM_ASKED_POLL, message ? message->source : -1);
     if (message && rank->world->exploring)
         note_seen(rank, comm->rank, message);
     if (message) {

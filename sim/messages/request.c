@@ -173,41 +173,38 @@ void sim_request_complete(struct sim_request *request)
     }
 }
 
+bool sim_request_answered(struct sim_rank *rank, enum sim_asked asked, int *answer)
+{
+    const struct sim_answers *before = rank->world->options.answers_followed;
+    return before && sim_answers_next(&before[rank->id], &rank->place, asked, answer);
+}
+
+void sim_request_answer_note(struct sim_rank *rank, enum sim_asked asked, int answer)
+{
+    struct sim_answers *noted = rank->world->options.answers_noted;
+    if (!noted)
+        return;
+    noted[rank->id].unsure |= rank->threads > 0;
+    sim_answers_note(&noted[rank->id], asked, answer);
+}
+
 int sim_request_sender(struct sim_rank *rank, size_t *number)
 {
-    const struct sim_world_options *options = &rank->world->options;
+    struct sim_answers *noted = rank->world->options.answers_noted;
+    int sender;
     *number = 0;
-    if (!options->senders_noted && !options->senders_followed)
-        return MPI_ANY_SOURCE;
-    size_t at = rank->senders++;
-    if (options->senders_followed) {
-        const struct sim_senders *before = &options->senders_followed[rank->id];
-        return at < before->count && before->of[at] >= 0 ? before->of[at] : MPI_ANY_SOURCE;
+    if (noted) {
+        noted[rank->id].unsure |= rank->threads > 0;
+        *number = sim_answers_note(&noted[rank->id], SIM_ASKED_SENDER, -1);
+    } else if (sim_request_answered(rank, SIM_ASKED_SENDER, &sender) && sender >= 0) {
+        return sender;
     }
-    struct sim_senders *senders = &options->senders_noted[rank->id];
-    senders->unsure = senders->unsure || rank->threads;
-    if (senders->unsure)
-        return MPI_ANY_SOURCE;
-    if (at >= senders->room) {
-        size_t room = at ? 2 * at : 16;
-        int32_t *larger = realloc(senders->of, room * sizeof *larger);
-        senders->unsure = !larger;
-        if (!larger)
-            return MPI_ANY_SOURCE;
-        senders->of = larger;
-        senders->room = room;
-    }
-    senders->of[at] = -1;
-    senders->count = at + 1;
-    *number = at + 1;
     return MPI_ANY_SOURCE;
 }
 
 void sim_request_sender_note(struct sim_rank *rank, size_t number, int source)
 {
-    struct sim_senders *senders = &rank->world->options.senders_noted[rank->id];
-    if (number <= senders->count)
-        senders->of[number - 1] = source;
+    sim_answers_know(&rank->world->options.answers_noted[rank->id], number, source);
 }
 
 void sim_request_matched(struct sim_request *receive, int source, int tag, size_t bytes)

@@ -80,7 +80,7 @@ struct sim_request {
     uint32_t event;                /* and the event of a delayed wildcard */
     uint32_t items;                /* and the newest event of a Waitany for it, plus 1 */
     uint32_t met;                  /* and the event of the message a receive took, plus 1 */
-    size_t noted;                  /* 1 + its number in struct sim_senders; 0: it has none */
+    size_t noted;                  /* 1 + its number in struct sim_answers; 0: it has none */
 };
 
 /* A request from the pool, zeroed but for the given fields. In the monitor. NULL: out of memory. */
@@ -94,6 +94,10 @@ void sim_request_complete(struct sim_request *request);
  * options say, else MPI_ANY_SOURCE. `number` is what a note of its sender needs; 0: it needs none. */
 int sim_request_sender(struct sim_rank *rank, size_t *number);
 void sim_request_sender_note(struct sim_rank *rank, size_t number, int source);
+/* Whether the world's options say what the rank learns here, and what. */
+bool sim_request_answered(struct sim_rank *rank, enum sim_asked asked, int *answer);
+/* What it learned, for the worlds that follow this one. */
+void sim_request_answer_note(struct sim_rank *rank, enum sim_asked asked, int answer);
 /* A receive has its message, of so many bytes. In the monitor. */
 void sim_request_matched(struct sim_request *receive, int source, int tag, size_t bytes);
 /* Copies a matched send into its receive and completes both. In the monitor. */

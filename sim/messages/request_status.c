@@ -44,6 +44,7 @@ static void fill(struct sim_request *request, enum look look, MPI_Status *status
 static void enter(struct sim_rank *rank)
 {
     sim_world_enter(rank->world);
+    sim_rank_unsure(rank);
     if (rank->world->exploring)
         rank->world->chooser.log.gaps |= SIM_GAP_POLLS;
 }

@@ -49,18 +49,40 @@ static bool is_active(const struct sim_request *request)
     return request && request->state != SIM_INACTIVE;
 }
 
-/* Whether all of them are done, as far as the rank is told (delayed.h). In the monitor. */
-static bool is_done(struct sim_rank *rank, struct sim_request **requests, int count)
+static bool all_done(struct sim_request **requests, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (requests[i] && !sim_request_done(requests[i]))
+            return false;
+    return true;
+}
+
+/* As the rank is told in this run. */
+static bool is_done_now(struct sim_rank *rank, struct sim_request **requests, int count)
 {
     bool active = false;
     for (int i = 0; i < count && rank->world->exploring; i++)
         active = active || is_active(requests[i]);
     if (active)
         return sim_deferred_waitany(rank, requests, count, SIM_POLL_ALL) >= 0;
-    for (int i = 0; i < count; i++)
-        if (requests[i] && !sim_request_done(requests[i]))
-            return false;
-    return true;
+    return all_done(requests, count);
+}
+
+/* Whether all of them are done, as far as the rank is told (delayed.h). In the monitor. */
+static bool is_done(struct sim_rank *rank, struct sim_request **requests, int count)
+{
+    int answer;
+    bool done;
+    if (!sim_request_answered(rank, SIM_ASKED_POLL, &answer)) {
+        done = is_done_now(rank, requests, count);
+    } else {
+        for (int i = 0; answer >= 0 && i < count; i++)
+            if (requests[i])
+                sim_request_wait(requests[i]);
+        done = answer >= 0 && all_done(requests, count);
+    }
+    sim_request_answer_note(rank, SIM_ASKED_POLL, done ? 0 : -1);
+    return done;
 }
 
 /* The first that stands back (failures.h); -1: none does. */
@@ -394,8 +416,8 @@ static int next_done(const struct many *many)
     return pick;
 }
 
-/* Which done request is reported: -1 when none is. In the monitor. */
-static int pick_done(const struct many *many)
+/* As this run has it. */
+static int pick_done_now(const struct many *many)
 {
     const struct sim_chooser *chooser = &many->rank->world->chooser;
     if (chooser->driver == SIM_CHOOSE_DEFAULT && !chooser->logging)
@@ -416,6 +438,30 @@ static int pick_done(const struct many *many)
             return i;
 }
 
+/* The request that was done in the run that is followed: waits for it. False: it can be none of these,
+ * or stands back. In the monitor. */
+static bool await(const struct many *many, int which)
+{
+    struct sim_request *request = which < many->count ? many->requests[which] : NULL;
+    if (is_active(request))
+        sim_request_wait(request);
+    return is_active(request) && sim_request_done(request);
+}
+
+/* Which done request is reported: -1 when none is. In the monitor. */
+static int pick_done(const struct many *many)
+{
+    int which;
+    if (!sim_request_answered(many->rank, SIM_ASKED_WHICH, &which))
+        which = pick_done_now(many);
+    else if (which >= 0 && await(many, which))
+        many->rank->reported_next = which + 1;
+    else if (which >= 0)
+        which = pick_done_now(many);
+    sim_request_answer_note(many->rank, SIM_ASKED_WHICH, which);
+    return which;
+}
+
 static bool some_done(const struct many *many)
 {
     for (int i = 0; i < many->count; i++)
@@ -428,7 +474,6 @@ static bool some_done(const struct many *many)
 static int wait_for_one(struct many *many)
 {
     sim_world_order_matters(many->rank->world);
-    sim_rank_unsure(many->rank);
     while (!some_done(many)) {
         int standing =
             many->rank->world->troubled ? first_standing_back(many->requests, many->count) : -1;
@@ -532,6 +577,28 @@ static int finish_some(struct many *many, int *indices, MPI_Status *statuses, in
     return done;
 }
 
+/* Those that were done in the run that is followed, in place of those that are: waits for them, and
+ * leaves the others out of `requests`. In the monitor. */
+static void keep_answered(struct many *many)
+{
+    int count, which = -1;
+    if (!sim_request_answered(many->rank, SIM_ASKED_SOME, &count))
+        return;
+    for (int i = 0; i < many->count; i++) {
+        if (count > 0 && which < i && sim_request_answered(many->rank, SIM_ASKED_SOME, &which))
+            count--;
+        if (i != which || !await(many, i))
+            many->requests[i] = NULL;
+    }
+}
+
+static void note_some(struct sim_rank *rank, const int *indices, int count)
+{
+    sim_request_answer_note(rank, SIM_ASKED_SOME, count > 0 ? count : -1);
+    for (int i = 0; i < count; i++)
+        sim_request_answer_note(rank, SIM_ASKED_SOME, indices[i]);
+}
+
 /* Waitsome and Testsome. */
 static int some(const char *function, bool waits, struct many *many, int *outcount, int *indices,
                 MPI_Status *statuses)
@@ -548,7 +615,9 @@ static int some(const char *function, bool waits, struct many *many, int *outcou
         if (exploring)
             pick_some(many, waits ? SIM_POLL_NONE : SIM_POLL_ANY);
         int standing = waits && !exploring ? wait_for_one(many) : -1;
+        keep_answered(many);
         *outcount = finish_some(many, indices, statuses, &error);
+        note_some(many->rank, indices, *outcount);
         if (standing >= 0 || (waits && !*outcount)) /* an exploration leaves it in its place */
             error = MPIX_ERR_PROC_FAILED_PENDING;
         else if (!waits && !*outcount)
@@ -649,6 +718,7 @@ int PMPI_Cancel(MPI_Request *handle)
         return sim_error_raise(comm_of(request), MPI_ERR_REQUEST, "Cancel",
                                "a partitioned send or receive cannot be cancelled");
     sim_world_enter(rank->world);
+    sim_rank_unsure(rank);
     bool cancelled = false;
     if (rank->world->exploring)
         sim_deferred_cancel(request);

@@ -266,6 +266,8 @@ static bool add_late(struct sim_win *win, const struct sim_access *access)
 
 int sim_carry_now_or_late(struct sim_win *win, const struct sim_access *access)
 {
+    if (access->result.type) /* what it fetches depends on who came before */
+        sim_rank_unsure(win->owner);
     bool late = !win->owner->world->options.early_windows && sim_held_is_late(win->owner);
     bool fetched = access->requested && fetches(access); /* its request may be waited for at once */
     if (late && !fetched && add_late(win, access))

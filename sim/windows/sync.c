@@ -275,6 +275,7 @@ int PMPI_Win_test(MPI_Win handle, int *flag)
     if (!win)
         return error;
     *flag = missing(win, &failed) < 0;
+    sim_rank_unsure(win->owner);
     if (*flag)
         expose_end(win, true);
     else

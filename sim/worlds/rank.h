@@ -141,7 +141,7 @@ struct sim_rank {
         int depth;
     } local;                    /* see worlds/rank_lock.h */
     _Atomic uint64_t own_steps; /* logical time: the world's depends on how threads come along */
-    size_t senders; /* how many receives and probes from any source have begun, where they count */
+    struct sim_answers_place place; /* where answers of another run are followed */
     pthread_cond_t *wakeup;
     pthread_t thread; /* the rank's own; valid while `unwind` is set */
     pid_t thread_id;  /* the kernel's for it, where ranks are OS threads */
@@ -526,11 +526,14 @@ static inline void sim_rank_started(struct sim_rank *rank, enum sim_start kind)
         sim_rank_give_way(rank);
 }
 
-/* What it does next may depend on more than on who sent what. */
+/* What it does next may depend on more than on what is noted. */
 static inline void sim_rank_unsure(struct sim_rank *rank)
 {
-    if (rank->world->options.senders_noted)
-        rank->world->options.senders_noted[rank->id].unsure = true;
+    struct sim_answers *noted = rank->world->options.answers_noted;
+    if (!noted)
+        return;
+    noted[rank->id].unsure = true;
+    noted[rank->id].missed++;
 }
 
 /* Nobody gives way any more once the order of calls has been seen to matter: a receive from anybody, a

@@ -235,7 +235,6 @@ void sim_rank_poll_failed(struct sim_rank *rank)
 {
     struct sim_world *world = rank->world;
     sim_world_order_matters(world);
-    sim_rank_unsure(rank);
     count_poll(world, rank);
     if (is_livelock(world) && !sim_world_quiescent(world)) {
         sim_world_stop(world, OUTCOME_LIVELOCK);

@@ -9,6 +9,7 @@
 #ifndef SIM_WORLDS_WORLD_H
 #define SIM_WORLDS_WORLD_H
 
+#include "sim/base/answers.h"
 #include "sim/worlds/choose.h"
 #include "traces/base/failure.h"
 #include "traces/trace/trace.h"
@@ -39,15 +40,6 @@ struct sim_first_failure {
 /* A receive by name that is delayed like a wildcard: it may be cancelled after its message came. */
 struct sim_late {
     uint32_t rank, receive;
-};
-
-/* Of a rank's receives and blocking probes from any source, in the order in which they began: who sent
- * what they got, -1 for nobody. */
-struct sim_senders {
-    size_t count, room;
-    int32_t *of;
-    bool unsure; /* those after it are not noted, as they may be others another time: it polled,
-                    waited for any of several, has threads */
 };
 
 struct sim_fault;
@@ -94,9 +86,9 @@ struct sim_world_options {
     sim_guide *guide; /* of SIM_CHOOSE_GUIDED */
     void *guide_context;
     bool log_choices;
-    struct sim_senders *senders_noted;          /* if not NULL: per rank, filled in */
-    const struct sim_senders *senders_followed; /* if not NULL: per rank, receives from any source
-                                                   are from these; must outlive the run */
+    struct sim_answers *answers_noted;          /* if not NULL: per rank, filled in */
+    const struct sim_answers *answers_followed; /* if not NULL: per rank, what it gets instead of
+                                                   what comes; must outlive the run */
     void *slots[MPIX_SLOTS];                    /* initial values of every rank's slots */
     struct sim_first_failure *first_failure;    /* if not NULL: filled in at the first failure */
     _Atomic int *running; /* if not NULL: the rank that runs, -1 where that is not one alone */

@@ -1,5 +1,5 @@
 #!/usr/bin/perl
-# Gradients of programs whose result depends on which message comes first. Each run has a gradient of its own; it is right where it is the
+# Gradients of programs whose result depends on which message, or request, comes first. Each run has a gradient of its own; it is right where it is the
 # derivative of what that run computed. So the verdict on the adjoint may depend neither on how messages come (loops and communicators
 # before, seeds, threads) nor on what simrun's own worlds would have received: right ones have R003 alone, wrong twins (an adjoint that
 # forgets to communicate) have G001, too.
@@ -90,5 +90,124 @@ for my $form (@forms) {
     }
     is "@right", '', "$form: a right adjoint is right in every order";
     is "@wrong", '', "$form: a wrong one is wrong in every order";
+}
+
+# The same of programs that learn by waits for any of several requests, and by polls, what comes first.
+open $out, '>', "$folder/done.c" or die "$folder/done.c: $!";
+print $out <<'C';
+#include <diff.h>
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+enum { RANKS = 5 };
+static const char *how;
+static MPI_Request requests[RANKS - 1];
+static int tokens[RANKS - 1], places[RANKS - 1];
+static int is(const char *form)
+{
+    return !strcmp(how, form);
+}
+/* Takes a message that a probe sees, of whoever it is. */
+static int taken(void)
+{
+    MPI_Status status;
+    MPI_Message message;
+    int seen;
+    if (is("improbe"))
+        MPI_Improbe(MPI_ANY_SOURCE, 2, MPI_COMM_WORLD, &seen, &message, &status);
+    else
+        MPI_Iprobe(MPI_ANY_SOURCE, 2, MPI_COMM_WORLD, &seen, &status);
+    if (seen && is("improbe"))
+        MPI_Mrecv(tokens, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
+    else if (seen)
+        MPI_Recv(tokens, 1, MPI_INT, status.MPI_SOURCE, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    places[0] = seen ? status.MPI_SOURCE - 1 : 0;
+    return seen;
+}
+/* How many more are done by this way of looking; their places. */
+static int done(void)
+{
+    int some = 0;
+    if (is("waitany")) {
+        MPI_Waitany(RANKS - 1, requests, places, MPI_STATUS_IGNORE);
+        return 1;
+    }
+    if (is("waitsome"))
+        MPI_Waitsome(RANKS - 1, requests, &some, places, MPI_STATUSES_IGNORE);
+    else if (is("testsome"))
+        MPI_Testsome(RANKS - 1, requests, &some, places, MPI_STATUSES_IGNORE);
+    else if (is("testany"))
+        MPI_Testany(RANKS - 1, requests, places, &some, MPI_STATUS_IGNORE);
+    else if (!is("test") && !is("looked"))
+        return taken();
+    for (int i = 0; i < RANKS - 1 && (is("test") || is("looked")) && !some; i++) {
+        if (requests[i] == MPI_REQUEST_NULL)
+            continue;
+        if (is("test"))
+            MPI_Test(&requests[i], &some, MPI_STATUS_IGNORE);
+        else
+            MPI_Request_get_status(requests[i], &some, MPI_STATUS_IGNORE);
+        if (some && is("looked"))
+            MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+        places[0] = i;
+    }
+    return some;
+}
+/* Some ranks come late. */
+static void come_late(int times)
+{
+    for (int i = 0, seen; i < times; i++)
+        MPI_Iprobe(MPI_ANY_SOURCE, 77, MPI_COMM_WORLD, &seen, MPI_STATUS_IGNORE);
+}
+int main(int argc, char **argv)
+{
+    int rank;
+    MPI_Init(&argc, &argv);
+    how = argv[1];
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    double values[2] = {0.5 + rank, 1.5 - 0.3 * rank};
+    for (int step = 0; step < 3; step++) {
+        struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
+        struct diff_tensor *x = diff_input(tape, "x", DIFF_DOUBLE, 1, (size_t[]){2}, values);
+        struct diff_tensor *y = diff_allreduce(diff_mul(x, x), MPI_SUM, MPI_COMM_WORLD);
+        come_late(rank * atoi(argv[2]) % 7);
+        if (rank > 0)
+            MPI_Send(&rank, 1, MPI_INT, 0, 2, MPI_COMM_WORLD);
+        for (int i = 0; rank == 0 && i < RANKS - 1; i++)
+            if (!is("iprobe") && !is("improbe"))
+                MPI_Irecv(&tokens[i], 1, MPI_INT, i + 1, 2, MPI_COMM_WORLD, &requests[i]);
+        for (int left = RANKS - 1; rank == 0 && left > 0;) {
+            int some = done();
+            for (int i = 0; i < some; i++, left--)
+                y = diff_add(diff_scale(y, 1.1), diff_scale(x, places[i] + 2.0 * some));
+        }
+        diff_backward(diff_sum(y));
+        diff_tape_free(tape);
+        for (int i = 0; i < 2; i++)
+            values[i] *= 0.9;
+    }
+    MPI_Finalize();
+    return 0;
+}
+C
+close $out or die;
+
+for my $form (qw(waitany waitsome testany testsome test looked iprobe improbe)) {
+    my (@right, @wrong);
+    for my $world ([0, ''], [1, '--seed 3'], [3, ''], [3, '--cores 2'], [1, '--os-threads']) {
+        my ($late, $options) = @$world;
+        next if $options eq '--os-threads' && $form !~ /waitany|test$/;
+        for my $mutant ('', '--mutant identity') {
+            my $said = qx{'$simrun' --db none -n 5 $options $mutant '$folder/done.c' $form $late 2>&1};
+            my %codes = map { $_ => 1 } $said =~ /^([A-Z]\d{3}) /mg;
+            delete $codes{R003} if $form eq 'improbe'; # a matched probe is a receive from any source
+            my $list = join ' ', sort keys %codes;
+            push @right, "$late, $options: $list $?" if !$mutant && ($list || $?);
+            push @right, "$late, $options: the order was not kept" if $said =~ /order of messages/;
+            push @wrong, "$late, $options: $list" if $mutant && $list ne 'G001';
+        }
+    }
+    is "@right", '', "$form: a right adjoint is right whatever is done first";
+    is "@wrong", '', "$form: a wrong one is wrong";
 }
 done_testing;
