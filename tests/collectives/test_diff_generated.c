@@ -221,6 +221,13 @@ static const struct {
             {KINKS, 5868},    /* a kink within the step: wrong by 1.4 times what the step may err */
             {CANCELLATION, 8663}}; /* one element alone was wrong, and its direction right */
 
+/* Of a part, a third of the categories. */
+static bool is_asked(int category)
+{
+    struct dice_part part = dice_part();
+    return part.of == 1 || (part.number + (unsigned)category) % 3 == 0;
+}
+
 int main(void)
 {
     struct dice_seeds seeds = dice_seeds(24); /* of each category */
@@ -229,10 +236,11 @@ int main(void)
     struct tally tallies[CATEGORIES] = {0};
     tap_plan(2 * CATEGORIES + (dice_part().of == 1 && checked_open("diff_generated")));
     for (int c = 0; c < CATEGORIES; c++)
-        for (int i = 0; i < (c == LONG_SUMS ? (count + 9) / 10 : count); i++)
+        for (int i = 0; is_asked(c) && i < (c == LONG_SUMS ? (count + 9) / 10 : count); i++)
             judge((enum category)c, first + (uint64_t)i, &tallies[c]);
     for (size_t i = 0; i < sizeof once / sizeof *once; i++)
-        judge(once[i].category, once[i].seed, &tallies[once[i].category]);
+        if (dice_takes(i))
+            judge(once[i].category, once[i].seed, &tallies[once[i].category]);
     tally_title();
     for (int c = 0; c < CATEGORIES; c++)
         tally_line(names[c], &tallies[c]);

@@ -150,12 +150,15 @@ static bool same_bits(int ranks)
 static void forms_compare(void)
 {
     static const size_t steps[] = {1, 2, 3, 5, 17, 60}, memories[] = {0, 1, 130, 300, 1 << 20};
+    unsigned long long number = 0;
     for (plan.form = 0; plan.form < FORMS; plan.form++)
         for (plan.order = 0; plan.order < 2; plan.order++) {
             bool well = true;
             char text[100] = "same bits";
             for (size_t s = 0; s < 6 && well; s++)
                 for (size_t m = 0; m < 5 && well; m++) {
+                    if (!dice_takes(number++))
+                        continue;
                     plan.steps = plan.form == NESTED && steps[s] > 5 ? 5 : steps[s];
                     plan.memory = memories[m];
                     well = outcome_of(false, 3) == OUTCOME_FINISHED &&
