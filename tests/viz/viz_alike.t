@@ -22,23 +22,23 @@ sub program {
 #include <stdio.h>
 #include <stdlib.h>
 static int rank, size, value, collectives[3];
-static char sent[4000], received[4000];
+static int sent[80], received[80];
 static unsigned state;
 static int drawn(int n) { state = state * 1103515245 + 12345; return (int)(state >> 16) % n; }
 static void put(int to, int tag)
 {
-    snprintf(sent + __builtin_strlen(sent), 12, " %d", to);
+    sent[to]++;
     MPI_Send(&value, 1, MPI_INT, to, tag, MPI_COMM_WORLD);
 }
 static void get(int from, int tag, int source)
 {
     MPI_Status status;
     MPI_Recv(&value, 1, MPI_INT, from, tag, MPI_COMM_WORLD, &status);
-    snprintf(received + __builtin_strlen(received), 12, " %d", source < 0 ? status.MPI_SOURCE : source);
+    received[source < 0 ? status.MPI_SOURCE : source]++;
 }
-static void phase(int kind)
+static void phase(int kind, int a, int far, int low, int tag)
 {
-    int a = drawn(size), far = 1 + drawn(3), low = drawn(size), tag = 1 + drawn(4), sum;
+    int sum;
     int to = (rank + far) % size, from = (rank + size - far % size) % size;
     if (kind == 0) { collectives[0]++; MPI_Barrier(MPI_COMM_WORLD); }
     if (kind == 1) { collectives[1]++; MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); }
@@ -63,12 +63,19 @@ int main(int argc, char **argv)
     int phases = 1 + drawn(5), when = drawn(phases), hub = drawn(size), senders = drawn(7);
     if (senders > size - 1) senders = size - 1;
     for (int i = 0; i < phases; i++) {
-        phase(drawn(8));
+        int kind = drawn(8), a = drawn(size), far = 1 + drawn(3), low = drawn(size), tag = 1 + drawn(4);
+        int times = drawn(5) ? 1 : 5 + drawn(60);
+        for (int k = 0; k < times; k++) phase(kind, a, far, low, tag);
         int away = (rank + size - hub) % size; /* of a race, where there is more than one sender */
         for (int k = 0; i == when && rank == hub && k < senders; k++) get(MPI_ANY_SOURCE, 9, -1);
         if (i == when && away > 0 && away <= senders) put(hub, 9);
     }
-    printf("rank %d Barrier %d Allreduce %d Bcast %d Send%s; Recv%s;\n", rank, collectives[0], collectives[1], collectives[2], sent, received);
+    char line[4000];
+    int at = sprintf(line, "rank %d Barrier %d Allreduce %d Bcast %d Send", rank, collectives[0], collectives[1], collectives[2]);
+    for (int i = 0; i < size; i++) if (sent[i]) at += sprintf(line + at, " %d:%d", i, sent[i]);
+    at += sprintf(line + at, "; Recv");
+    for (int i = 0; i < size; i++) if (received[i]) at += sprintf(line + at, " %d:%d", i, received[i]);
+    printf("%s;\n", line);
     MPI_Finalize();
     return 0;
 }
@@ -100,12 +107,16 @@ sub read_picture {
             for my $mark ($lane =~ /^    m\d+ \[label=<(.*?)>, shape=/mg) {
                 my ($call) = $mark =~ /^(?:<B>)?(\w+)/;
                 my $times = $mark =~ /\xC3\x97 (\d+)/ ? $1 : 1;
-                my ($near) = $mark =~ /(?:to|from) (?:any: )?((?:rank [+-] )?\d+)/;
                 if ($call !~ /^(Send|Recv)$/) { $said{$rank}{$call} += $times; next }
-                my $peer = $near =~ /rank ([+-]) (\d+)/ ? $1 eq '+' ? $rank + $2 : $rank - $2 : $near;
+                if ($mark =~ /(?:to|from) (?:any: )?ranks ([\d, .-]*\d)/) { # with each of them as often
+                    my @peers = ranks($1);
+                    $said{$rank}{$call}{$_} += $times / @peers for @peers;
+                    next;
+                }
+                my ($sign, $peer) = $mark =~ /(?:to|from) (?:any: )?(?:rank ([+-]) )?(\d+)/;
+                $peer = $sign eq '+' ? $rank + $peer : $rank - $peer if $sign;
                 $peer = ($peer % $size + $size) % $size if $mark =~ / mod \d+/;
-                my @peers = $mark =~ /(?:to|from) (?:any: )?ranks ([\d, .-]*\d)/ ? ranks($1) : ($peer) x $times;
-                $said{$rank}{$call}{$_}++ for @peers;
+                $said{$rank}{$call}{$peer} += $times;
             }
         }
     }
@@ -121,7 +132,7 @@ sub words { # of what a rank does
 
 program("$folder/alike.c");
 is system("'$simcc' -g -o '$folder/alike' '$folder/alike.c'"), 0, 'the program compiles';
-my ($whole, $folded, $drawn_once, $races) = (0, 0, 0, 0);
+my ($whole, $folded, $drawn_once, $races, $spread) = (0, 0, 0, 0, 0);
 srand($ENV{SEED} // 7);
 my @cases = map { my $ranks = 2 + int rand 79; [$_, $ranks] } 1 .. ($ENV{ALL} ? 300 : 24);
 push @cases, [1001, 2], [1002, 8], [1003, 9], [1004, 80];
@@ -132,11 +143,11 @@ for my $case (@cases) {
     my $told = qx{'$simrun' --ranks $ranks --db '$folder/alike.db' '$folder/alike' $seed 2>&1};
     my $dot = qx{'$simrun' graph --db '$folder/alike.db' 1 --view forward 2>&1};
     my (%made, $sent);
-    while ($told =~ /\brank (\d+) Barrier (\d+) Allreduce (\d+) Bcast (\d+) Send([ \d]*); Recv([ \d]*);/g) {
+    while ($told =~ /\brank (\d+) Barrier (\d+) Allreduce (\d+) Bcast (\d+) Send([ \d:]*); Recv([ \d:]*);/g) {
         my ($rank, $to, $from) = ($1, $5, $6);
         $made{$rank} = {Barrier => $2, Allreduce => $3, Bcast => $4};
-        $made{$rank}{Send}{$_}++, $sent++ for split ' ', $to;
-        $made{$rank}{Recv}{$_}++ for split ' ', $from;
+        /(\d+):(\d+)/, $made{$rank}{Send}{$1} = $2, $sent += $2 for split ' ', $to;
+        /(\d+):(\d+)/, $made{$rank}{Recv}{$1} = $2 for split ' ', $from;
     }
     is keys %made, $ranks, "$name: it runs" or diag $told;
     my ($said, $lanes, $messages) = read_picture($dot, $ranks);
@@ -149,6 +160,7 @@ for my $case (@cases) {
     next if $dot =~ /operations shown/; # a neighbourhood
     $whole++;
     $folded += @folded > 0;
+    $spread += $dot =~ /(?:to|from) (?:any: )?ranks \d/;
     my @lanes = grep { ($lanes->{$_} // 0) != 1 && words($made{$_}) ne '' } 0 .. $ranks - 1;
     is "@lanes", '', "$name: a lane for every rank, and one";
     my @wrong = grep { words($said->{$_} // {}) ne words($made{$_}) } 0 .. $ranks - 1;
@@ -162,6 +174,7 @@ for my $case (@cases) {
     is scalar(grep { words($said->{$_} // {}) ne words($made{$_}) } 0 .. $ranks - 1), 0, "$name: --all, too, has every rank's calls";
 }
 cmp_ok $whole, '>', @cases / 2, "$whole of " . @cases . ' pictures are whole';
+cmp_ok $spread, '>', $whole / 8, "in $spread one mark is of messages to or from several ranks";
 cmp_ok $races, '>', @cases / 4, "in $races a finding names more than three ranks";
 cmp_ok $folded, '>', $whole / 3, "in $folded some ranks are drawn in one lane";
 done_testing;

@@ -278,6 +278,7 @@ static void join(struct scene *scene, struct alike *alike, const struct standing
     uint32_t leader = rows[0].rank, first = alike->begin[leader];
     for (size_t i = 1; i < count; i++) {
         scene->leader[rows[i].rank] = leader;
+        scene->next_alike[rows[i - 1].rank] = rows[i].rank;
         find_around(scene, alike, leader, rows[i].rank);
         for (uint32_t k = first; k < alike->begin[leader + 1]; k++)
             leaf_take(&scene->marks[k].leaf,
@@ -294,6 +295,7 @@ static bool find_alike(struct scene *scene, struct alike *alike)
     bool some = false;
     for (uint32_t rank = 0; rank < rank_count(scene); rank++) {
         scene->leader[rank] = rank;
+        scene->next_alike[rank] = TRACE_NO;
         if (!alike->own[rank])
             alike->standings[count++] = (struct standing){alike->key[rank], rank};
     }
@@ -379,6 +381,7 @@ void scene_alike(struct scene *scene)
     if (n <= RANKS_SMALL)
         return;
     scene->leader = scene_allocate(scene, n, sizeof *scene->leader);
+    scene->next_alike = scene_allocate(scene, n, sizeof *scene->next_alike);
     struct alike alike = {
         .begin = scene_allocate(scene, n + 1, sizeof *alike.begin),
         .own = scene_allocate(scene, n, sizeof *alike.own),

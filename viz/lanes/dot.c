@@ -306,8 +306,7 @@ static void write_table(FILE *file, const struct scene *scene)
           "ALIGN=\"LEFT\">needs</TD></TR><HR/>",
           file);
     for (size_t i = 0; i < scene->table_count; i++) {
-        fprintf(file, "<TR><TD ALIGN=\"LEFT\">%" PRIu32 "</TD><TD ALIGN=\"LEFT\">",
-                scene->table[i].rank);
+        fprintf(file, "<TR><TD ALIGN=\"LEFT\">%s</TD><TD ALIGN=\"LEFT\">", scene->table[i].ranks);
         viz_escape_dot_label(file, scene->table[i].operation);
         fputs("</TD><TD ALIGN=\"LEFT\">", file);
         viz_escape_dot_label(file, scene->table[i].needs);

@@ -261,13 +261,15 @@ static void draw_table(struct svg *svg, const struct scene *scene)
     svg_text(svg, "bold", left + 6, y + 14, SVG_START, "Unmatched at the stop");
     y += 2 * TABLE_LINE - 2;
     svg_text(svg, "soft", left + 6, y, SVG_START, "rank");
-    svg_text(svg, "soft", left + 46, y, SVG_START, "operation");
-    svg_text(svg, "soft", left + 130, y, SVG_START, "needs");
+    svg_text(svg, "soft", left + scene->table_columns[0], y, SVG_START, "operation");
+    svg_text(svg, "soft", left + scene->table_columns[1], y, SVG_START, "needs");
     for (size_t i = 0; i < scene->table_count; i++) {
         y += TABLE_LINE;
-        svg_text(svg, "mid", left + 6, y, SVG_START, "%" PRIu32, scene->table[i].rank);
-        svg_text(svg, "mid", left + 46, y, SVG_START, "%s", scene->table[i].operation);
-        svg_text(svg, "mid", left + 130, y, SVG_START, "%s", scene->table[i].needs);
+        svg_text(svg, "mid", left + 6, y, SVG_START, "%s", scene->table[i].ranks);
+        svg_text(svg, "mid", left + scene->table_columns[0], y, SVG_START, "%s",
+                 scene->table[i].operation);
+        svg_text(svg, "mid", left + scene->table_columns[1], y, SVG_START, "%s",
+                 scene->table[i].needs);
     }
     if (scene->table_more)
         svg_text(svg, "mid", left + 6, y + TABLE_LINE, SVG_START, "and %zu more",

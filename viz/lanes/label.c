@@ -54,16 +54,16 @@ static const char *note_of_message(struct scene *scene, const struct mark *mark,
 {
     const struct trace_op *op = &scene->trace->ops[mark->op];
     bool send = op_kind_class(op->kind) == CLASS_SEND;
-    char peer[40], tag[24] = "";
+    char peer[80], tag[24] = "";
     int32_t tag_number = op->tag == TRACE_ANY ? trace_op_tag_matched(op) : op->tag;
     if (op->peer == TRACE_NONE)
         snprintf(peer, sizeof peer, "nobody");
     else if (op->peer == TRACE_ANY && trace_op_peer_matched(op) >= 0)
-        snprintf(peer, sizeof peer, "any: %.30s", scene_peer(scene, mark, 1, ""));
+        snprintf(peer, sizeof peer, "any: %.60s", scene_peer(scene, mark, 1, ""));
     else if (op->peer == TRACE_ANY)
         snprintf(peer, sizeof peer, "any");
     else
-        snprintf(peer, sizeof peer, "%.38s", scene_peer(scene, mark, 0, ""));
+        snprintf(peer, sizeof peer, "%.60s", scene_peer(scene, mark, 0, ""));
     if (tag_number >= 0 && op->peer != TRACE_NONE)
         snprintf(tag, sizeof tag, ", tag %d", tag_number);
     const char *word = send ? "send " : op_kind_class(op->kind) == CLASS_PROBE ? "probe " : "recv ";
@@ -251,7 +251,7 @@ static const char *tip_of(struct scene *scene, const struct mark *mark)
     const char *one = tip_of_one(scene, mark);
     if (mark->alike == 1)
         return one;
-    const char *among = mark->among ? scene_text(scene, "; %" PRIu32 " message%s among them",
+    const char *among = mark->among ? scene_text(scene, "; %" PRIu64 " message%s among them",
                                                  mark->among, mark->among == 1 ? "" : "s")
                                     : "";
     return scene_text(scene, "%" PRIu32 " ranks alike%s; %s", mark->alike, among, one);
@@ -342,8 +342,9 @@ static void label_mark(struct scene *scene, struct mark *mark)
 
 static void label_link(struct scene *scene, struct link *link)
 {
+    bool several = scene->marks[link->from].alike > 1 || scene->marks[link->to].alike > 1;
     const char *count = scene_count_words(scene, link);
-    if (*count)
+    if (*count && several)
         link->label = count;
     if (link->op == TRACE_NO) {
         link->tip = *count ? count : NULL;
@@ -360,5 +361,6 @@ void scene_label(struct scene *scene)
         label_mark(scene, &scene->marks[i]);
     for (size_t i = 0; i < scene->link_count && !scene->exhausted; i++)
         label_link(scene, &scene->links[i]);
+    scene_table(scene);
     scene_title(scene);
 }

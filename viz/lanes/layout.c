@@ -73,8 +73,11 @@ static void make_lanes(struct scene *scene)
     free(lane_of);
     for (size_t i = 0; i < scene->lane_count; i++) {
         struct lane *lane = &scene->lanes[i];
-        lane->name = scene_lane_name(scene, lane->rank, LANE_CHARACTERS);
-        lane->tip = lane->alike > 1 ? scene_lane_name(scene, lane->rank, SIZE_MAX) : NULL;
+        lane->name = scene_text(scene, "rank%s %s", lane->alike > 1 ? "s" : "",
+                                scene_alike_ranks(scene, lane->rank, LANE_CHARACTERS));
+        lane->tip = lane->alike > 1 ? scene_text(scene, "ranks %s",
+                                                 scene_alike_ranks(scene, lane->rank, SIZE_MAX))
+                                    : NULL;
     }
 }
 
@@ -276,7 +279,16 @@ static void place_table(struct scene *scene)
 {
     if (scene->table_count == 0)
         return;
-    scene->table_width = 230;
+    double widths[3] = {28, 72, 92};
+    for (size_t i = 0; i < scene->table_count; i++) {
+        const struct unmatched *row = &scene->table[i];
+        const char *const cells[3] = {row->ranks, row->operation, row->needs};
+        for (int k = 0; k < 3; k++)
+            widths[k] = fmax(widths[k], viz_text_width(cells[k], 11, false));
+    }
+    scene->table_columns[0] = 6 + widths[0] + 12;
+    scene->table_columns[1] = scene->table_columns[0] + widths[1] + 12;
+    scene->table_width = scene->table_columns[1] + widths[2] + 8;
     scene->table_x = scene->width + 12 + scene->table_width / 2;
     scene->table_y = scene->height / 2;
 }

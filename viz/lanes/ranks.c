@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct list { /* ranks as text, cut before it is longer than it may be */
@@ -40,55 +41,58 @@ static void put_run(struct list *list, uint32_t first, uint32_t last, uint32_t s
     put_part(list, part);
 }
 
-/* The next rank of a lane at or after this one, the number of ranks past the last. */
-static uint32_t next_of(const struct scene *scene, uint32_t leader, uint32_t rank)
-{
-    while (rank < scene->trace->ranks && scene->leader[rank] != leader)
-        rank++;
-    return rank;
-}
-
-const char *scene_lane_name(struct scene *scene, uint32_t leader, size_t characters)
+const char *scene_ranks(struct scene *scene, const uint32_t *ranks, size_t count, size_t characters)
 {
     enum { STEPS_MIN = 4 }; /* so many at equal steps are one part */
     struct list list = {.limit = characters < sizeof list.text ? characters : sizeof list.text - 1};
-    uint32_t ranks = scene->trace->ranks;
-    if (!scene->leader || next_of(scene, leader, leader + 1) == ranks)
-        return scene_text(scene, "rank %" PRIu32, leader);
-    for (uint32_t first = leader; first < ranks;) {
-        uint32_t last = next_of(scene, leader, first + 1), step = last - first, count = 2, next;
-        if (last == ranks) {
-            put_run(&list, first, first, 0);
-            break;
-        }
-        for (; (next = next_of(scene, leader, last + 1)) < ranks && next - last == step; count++)
-            last = next;
-        if (step > 1 && count < STEPS_MIN) { /* the first alone: a run may begin behind it */
-            put_run(&list, first, first, 0);
-            first += step;
-        } else {
-            put_run(&list, first, last, step);
-            first = next;
-        }
+    for (size_t first = 0; first < count;) {
+        size_t end = first + 1;
+        uint32_t step = end < count ? ranks[end] - ranks[first] : 0;
+        while (end < count && ranks[end] - ranks[end - 1] == step)
+            end++;
+        if (step > 1 && end - first < STEPS_MIN) /* the first alone: a run may begin behind it */
+            end = first + 1;
+        put_run(&list, ranks[first], ranks[end - 1], end - first > 1 ? step : 0);
+        first = end;
     }
-    return scene_text(scene, "ranks %s%s", list.text, list.cut ? ", ..." : "");
+    return scene_text(scene, "%s%s", list.text, list.cut ? ", ..." : "");
+}
+
+const char *scene_alike_ranks(struct scene *scene, uint32_t leader, size_t characters)
+{
+    uint32_t *ranks = scene_allocate(scene, scene->trace->ranks, sizeof *ranks);
+    size_t count = 0;
+    for (uint32_t rank = leader; ranks && rank != TRACE_NO;
+         rank = scene->leader ? scene->next_alike[rank] : TRACE_NO)
+        ranks[count++] = rank;
+    const char *text = scene_ranks(scene, ranks, count, characters);
+    free(ranks);
+    return text;
+}
+
+/* "rank + 1": where others are that are as far away from theirs. */
+static const char *offset_words(struct scene *scene, uint32_t rank, int32_t peer, bool around)
+{
+    int32_t ranks = (int32_t)scene->trace->ranks;
+    int32_t offset = (peer - (int32_t)rank + ranks) % ranks;
+    bool down = offset > ranks / 2;
+    return scene_text(scene, "rank %c %" PRId32 "%s", down ? '-' : '+',
+                      down ? ranks - offset : offset,
+                      around ? scene_text(scene, " mod %" PRId32, ranks) : "");
 }
 
 const char *scene_peer(struct scene *scene, const struct mark *mark, unsigned peer,
                        const char *before)
 {
-    int32_t peers[2], ranks = (int32_t)scene->trace->ranks;
+    int32_t peers[2];
+    if (mark->spread)
+        return mark->spread;
     scene_peers(scene, mark, peers);
     if (peers[peer] == TRACE_NONE && !*before)
         return "nobody";
     if (!(mark->peers & PEER_RELATIVE << peer))
         return scene_text(scene, "%s%" PRId32, before, peers[peer]);
-    int32_t offset = (peers[peer] - (int32_t)mark->rank + ranks) % ranks;
-    bool down = offset > ranks / 2;
-    bool around = mark->peers & PEER_AROUND << peer;
-    return scene_text(scene, "rank %c %" PRId32 "%s", down ? '-' : '+',
-                      down ? ranks - offset : offset,
-                      around ? scene_text(scene, " mod %" PRId32, ranks) : "");
+    return offset_words(scene, mark->rank, peers[peer], mark->peers & PEER_AROUND << peer);
 }
 
 const char *scene_count_words(struct scene *scene, const struct link *link)
@@ -97,11 +101,87 @@ const char *scene_count_words(struct scene *scene, const struct link *link)
     bool message = link->kind == LINK_MESSAGE;
     bool wait = link->kind == LINK_WAIT_CORE || link->kind == LINK_WAIT_OUTSIDE;
     bool all = link->repeat == (uint64_t)from * to; /* each waits, for each: that is seen */
-    if ((from == 1 && to == 1) || (!message && !wait) || (wait && all))
+    if ((!message && !wait) || (wait && all))
         return "";
     if (link->repeat > 1)
-        return scene_text(scene, "%" PRIu32 " %s", link->repeat, message ? "messages" : "waits");
+        return scene_text(scene, "%" PRIu64 " %s", link->repeat, message ? "messages" : "waits");
+    if (from == 1 && to == 1)
+        return "";
     if (from > 1 && to > 1)
         return scene_text(scene, "%" PRIu32 " to %" PRIu32, link->ends[0], link->ends[1]);
     return scene_text(scene, "rank %" PRIu32, link->ends[from == 1]);
+}
+
+/* How a row of the table says what its leader's says: 0 not at all, PEER_RELATIVE of another rank
+ * as far away. */
+enum same { SAME_NOT, SAME_PEER, SAME_OFFSET, SAME_AROUND };
+
+static enum same same_row(const struct scene *scene, const struct unmatched *a,
+                          const struct unmatched *b)
+{
+    int64_t ranks = scene->trace->ranks, apart = ((int64_t)b->peer - a->peer) - b->rank + a->rank;
+    if (strcmp(a->operation, b->operation) != 0 || strcmp(a->needs, b->needs) != 0)
+        return SAME_NOT;
+    if (a->peer == b->peer)
+        return SAME_PEER;
+    if (a->peer < 0 || b->peer < 0 || apart % ranks != 0)
+        return SAME_NOT;
+    return apart == 0 ? SAME_OFFSET : SAME_AROUND;
+}
+
+/* Counts at each row of a leader those of its ranks that say the same; returns by row that of its
+ * leader, itself for none. */
+static uint32_t *lead_rows(struct scene *scene)
+{
+    uint32_t *begin = scene_allocate(scene, scene->trace->ranks, sizeof *begin);
+    uint32_t *lead = scene_allocate(scene, scene->table_count, sizeof *lead);
+    for (uint32_t i = 0; begin && lead && i < scene->table_count; i++) {
+        struct unmatched *row = &scene->table[i];
+        uint32_t leader = scene->leader ? scene->leader[row->rank] : row->rank;
+        lead[i] = i;
+        row->alike = 1;
+        if (i == 0 || row->rank != row[-1].rank)
+            begin[row->rank] = i;
+        uint32_t at = begin[leader] + (i - begin[row->rank]);
+        if (leader == row->rank || at >= i || scene->table[at].rank != leader)
+            continue;
+        struct unmatched *first = &scene->table[at];
+        enum same same = same_row(scene, first, row);
+        bool joins = same != SAME_NOT &&
+                     (first->same == SAME_NOT || (first->same == SAME_PEER) == (same == SAME_PEER));
+        if (!joins)
+            continue;
+        lead[i] = at;
+        first->alike++;
+        first->same = (uint8_t)(same > first->same ? same : first->same);
+    }
+    free(begin);
+    return lead;
+}
+
+void scene_table(struct scene *scene)
+{
+    enum { ROWS = 12, CHARACTERS = 16 };
+    uint32_t *lead = lead_rows(scene);
+    size_t rows = 0, count = scene->table_count;
+    for (size_t i = 0; lead && i < count; i++) {
+        struct unmatched *row = &scene->table[i];
+        if (lead[i] != i)
+            continue;
+        if (rows == ROWS) {
+            scene->table_more++;
+            continue;
+        }
+        row->ranks = row->alike > 1 ? scene_alike_ranks(scene, row->rank, CHARACTERS)
+                                    : scene_text(scene, "%" PRIu32, row->rank);
+        if (row->peer >= 0 && row->same > SAME_PEER)
+            row->needs =
+                scene_text(scene, "%s %s", row->needs,
+                           offset_words(scene, row->rank, row->peer, row->same == SAME_AROUND));
+        else if (row->peer >= 0)
+            row->needs = scene_text(scene, "%s %" PRId32, row->needs, row->peer);
+        scene->table[rows++] = *row;
+    }
+    scene->table_count = rows;
+    free(lead);
 }

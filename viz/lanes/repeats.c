@@ -25,13 +25,23 @@ struct repeats {
     size_t count;
 };
 
+/* A rank, for a mark that stands for one rank: with all others in its lane. */
+static int32_t peer_of(const struct scene *scene, const struct mark *mark, int32_t peer)
+{
+    enum op_class class = op_kind_class(scene->trace->ops[mark->op].kind);
+    bool message = class == CLASS_SEND || class == CLASS_RECEIVE || class == CLASS_PROBE;
+    bool lanes = scene->leader && message && mark->alike == 1 && peer >= 0 &&
+                 (uint32_t)peer < scene->trace->ranks;
+    return lanes ? (int32_t)scene->leader[peer] : peer;
+}
+
 static uint64_t key_of(const struct scene *scene, const struct mark *mark)
 {
     uint64_t key = scene_key(scene, mark);
     if (mark->op != TRACE_NO) {
         const struct trace_op *op = &scene->trace->ops[mark->op];
-        key = scene_mixed(key,
-                          (uint64_t)(uint32_t)op->peer << 32 | (uint32_t)trace_op_peer_matched(op));
+        key = scene_mixed(key, (uint64_t)(uint32_t)peer_of(scene, mark, op->peer) << 32 |
+                                   (uint32_t)peer_of(scene, mark, trace_op_peer_matched(op)));
         key = scene_mixed(key, (uint64_t)op->count);
     }
     return key | 1;
@@ -187,43 +197,62 @@ static bool order_stays(const struct repeats *repeats, const struct link *link)
     return block_of(from, link->from) == from->blocks - 1 && run_with(repeats, link->to) != from;
 }
 
-struct seen {
-    uint64_t *slots; /* open addressing, 0: empty */
-    size_t mask;
-};
-
-/* True: the first with these ends of this kind. */
-static bool is_first(struct seen *seen, const struct link *link)
-{
-    uint64_t ends = ((uint64_t)link->from << 32 | link->to) + 1;
-    size_t at = (size_t)(scene_mixed(ends, link->kind) >> 20) & seen->mask;
-    while (seen->slots[at] && seen->slots[at] != (ends ^ (uint64_t)link->kind << 28))
-        at = (at + 1) & seen->mask;
-    bool first = !seen->slots[at];
-    seen->slots[at] = ends ^ (uint64_t)link->kind << 28;
-    return first;
-}
-
 static void lead_links(struct scene *scene, const struct repeats *repeats)
 {
-    struct seen seen = {.mask = 63};
-    while (seen.mask < 2 * scene->link_count)
-        seen.mask = 2 * seen.mask + 1;
-    seen.slots = scene_allocate(scene, seen.mask + 1, sizeof *seen.slots);
     size_t links = 0;
-    for (size_t i = 0; seen.slots && i < scene->link_count; i++) {
+    for (size_t i = 0; i < scene->link_count; i++) {
         struct link link = scene->links[i];
         if (layout_is_order(&link) && !order_stays(repeats, &link))
             continue;
         link.from = head_of(repeats, link.from);
         link.to = head_of(repeats, link.to);
-        bool in_run =
-            repeats->run_of[link.from] != TRACE_NO || repeats->run_of[link.to] != TRACE_NO;
-        if (link.from != link.to && (!in_run || is_first(&seen, &link)))
+        if (link.from != link.to)
             scene->links[links++] = link;
     }
     scene->link_count = links;
-    free(seen.slots);
+    scene_merge_links(scene);
+    for (size_t i = 0; i < scene->link_count; i++) { /* in iterations that were not recorded, too */
+        struct link *link = &scene->links[i];
+        const struct mark *from = &scene->marks[link->from];
+        if (from->times > from->repeat && scene->marks[link->to].times > from->repeat)
+            link->repeat = link->repeat * from->times / from->repeat;
+    }
+}
+
+static int compare_peers(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* With whom a mark and those like it in other iterations communicate, where not all with one. */
+static const char *spread_of(struct scene *scene, const struct run *run, uint32_t first)
+{
+    enum { CHARACTERS = 24 };
+    uint32_t *ranks = scene_allocate(scene, run->blocks, sizeof *ranks);
+    size_t count = 0, distinct = 0;
+    for (uint32_t block = 0; ranks && block < run->blocks; block++) {
+        int32_t peers[2];
+        scene_peers(scene, &scene->marks[first + block * run->period], peers);
+        if (peers[1] >= 0)
+            ranks[count++] = (uint32_t)peers[1];
+    }
+    if (count)
+        qsort(ranks, count, sizeof *ranks, compare_peers);
+    size_t longest = 0; /* how often one is there at most */
+    for (size_t i = 0, since = 0; i < count; i++) {
+        if (i == 0 || ranks[i] != ranks[distinct - 1]) {
+            ranks[distinct++] = ranks[i];
+            since = i;
+        }
+        longest = i + 1 - since > longest ? i + 1 - since : longest;
+    }
+    const char *text = NULL;
+    if (distinct > 1)
+        text = scene_text(scene, "ranks %s%s", scene_ranks(scene, ranks, distinct, CHARACTERS),
+                          longest * distinct == count ? "" : ", not evenly");
+    free(ranks);
+    return text;
 }
 
 static void fold(struct scene *scene, struct repeats *repeats)
@@ -239,8 +268,10 @@ static void fold(struct scene *scene, struct repeats *repeats)
             continue;
         scene->marks[i].repeat = run->blocks;
         scene->marks[i].times = times_of(scene, run);
+        if (scene->leader && scene->marks[i].alike == 1 && scene->marks[i].op != TRACE_NO)
+            scene->marks[i].spread = spread_of(scene, run, i);
     }
-    if (keep)
+    if (keep && repeats->count)
         lead_links(scene, repeats);
     if (!scene->exhausted)
         scene_keep(scene, keep, NULL);

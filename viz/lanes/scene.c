@@ -37,6 +37,7 @@ void scene_release(struct scene *scene)
     free(scene->mark_of_node);
     free(scene->mark_of_op);
     free(scene->leader);
+    free(scene->next_alike);
     free(scene->lanes);
     free(scene->table);
     memset(scene, 0, sizeof *scene);
@@ -90,18 +91,15 @@ uint32_t scene_add_link(struct scene *scene, uint32_t from, uint32_t to, enum li
     return (uint32_t)scene->link_count++;
 }
 
-void scene_add_row(struct scene *scene, uint32_t rank, const char *operation, const char *needs)
+void scene_add_row(struct scene *scene, uint32_t rank, const char *operation, const char *needs,
+                   int32_t peer)
 {
-    enum { ROWS = 12 };
-    if (scene->table_count == ROWS) {
-        scene->table_more++;
-        return;
-    }
     void *items = scene->table;
     bool fits = grow(scene, &items, scene->table_count, &scene->table_room, sizeof *scene->table);
     scene->table = items;
     if (fits)
-        scene->table[scene->table_count++] = (struct unmatched){rank, operation, needs};
+        scene->table[scene->table_count++] =
+            (struct unmatched){.rank = rank, .operation = operation, .needs = needs, .peer = peer};
 }
 
 void *scene_arena(struct scene *scene, size_t size)

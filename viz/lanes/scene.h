@@ -79,7 +79,7 @@ struct mark {
     uint32_t before; /* the mark of the same group in the lane above, TRACE_NO; set by layout */
     uint32_t repeat; /* how many equal marks stand here */
     uint32_t alike;  /* of how many ranks, all alike, it is; 1: of its own */
-    uint32_t among;  /* messages among those ranks that both start and end here */
+    uint64_t among;  /* messages among those ranks that both start and end here */
     uint64_t times;  /* of a loop: in how many iterations, with those that were not recorded; 0 */
     uint8_t shape, tone;
     uint8_t peers; /* enum peer_bits << peer */
@@ -89,6 +89,7 @@ struct mark {
     bool wrong;        /* a leaf whose gradient differs from the reference */
     const char *badge; /* "G001 first wrong adjoint", NULL */
     struct leaf leaf;
+    const char *spread; /* its peers, where it stands for several with others; NULL */
     const char *name, *note, *place, *tip;
     uint32_t column;
     double row; /* in rows from the middle of the lane */
@@ -110,7 +111,7 @@ struct route {
 struct link {
     uint32_t from, to;
     uint32_t op;      /* the send of a message, TRACE_NO */
-    uint32_t repeat;  /* how many equal ones it is */
+    uint64_t repeat;  /* how many equal ones it is */
     uint32_t ends[2]; /* the ranks it goes from and to, where ranks are drawn in one lane */
     uint8_t kind;
     bool quiet, never;
@@ -128,9 +129,11 @@ struct lane {
     const char *name, *tip; /* "rank 3", "ranks 4, 6-9" */
 };
 
-struct unmatched { /* a row of the table beside a deadlock */
-    uint32_t rank;
-    const char *operation, *needs;
+struct unmatched {        /* a row of the table beside a deadlock */
+    uint32_t rank, alike; /* alike: of how many ranks it is, in one lane */
+    int32_t peer;         /* the rank that `needs` ends in, TRACE_NONE */
+    uint8_t same;         /* set by scene_table */
+    const char *ranks, *operation, *needs;
 };
 
 struct arena_block;
@@ -148,11 +151,12 @@ struct scene {
     uint32_t *mark_of_node, *mark_of_op; /* TRACE_NO: not in the picture */
 
     uint32_t *leader; /* by rank: the first of those in whose lane it is; NULL: each has its own */
+    uint32_t *next_alike; /* by rank: the next one in its lane, TRACE_NO */
     struct lane *lanes;
     size_t lane_count;
     struct unmatched *table;
     size_t table_count, table_room, table_more;
-    double table_x, table_y, table_width;
+    double table_x, table_y, table_width, table_columns[2]; /* where they begin */
 
     const char *verdict; /* "DEADLOCK D001", "2 findings"; NULL: nothing is wrong */
     const char *title, *remark;
@@ -177,7 +181,8 @@ void scene_release(struct scene *scene);
 /* Both return the index, TRACE_NO when memory ran out (scene->exhausted is then set). */
 uint32_t scene_add_mark(struct scene *scene, const struct mark *mark);
 uint32_t scene_add_link(struct scene *scene, uint32_t from, uint32_t to, enum link_kind kind);
-void scene_add_row(struct scene *scene, uint32_t rank, const char *operation, const char *needs);
+void scene_add_row(struct scene *scene, uint32_t rank, const char *operation, const char *needs,
+                   int32_t peer);
 
 /* A formatted string in the arena; "" when memory ran out. */
 const char *scene_text(struct scene *scene, const char *format, ...)
@@ -229,9 +234,13 @@ uint64_t scene_key(const struct scene *scene, const struct mark *mark);
 void scene_peers(const struct scene *scene, const struct mark *mark, int32_t peers[2]);
 uint32_t scene_open_request(const struct scene *scene, uint32_t op);
 
-/* ranks.c: the words for ranks that are drawn in one lane. A peer of a mark: "3", "rank + 1". How
+/* ranks.c: the words for ranks that are drawn in one lane. Ascending ranks as
+ * "4, 6-9". A peer of a mark: "3", "rank + 1". How
  * many messages one link is; of a wait of some of the ranks, who. */
-const char *scene_lane_name(struct scene *scene, uint32_t leader, size_t characters);
+const char *scene_ranks(struct scene *scene, const uint32_t *ranks, size_t count,
+                        size_t characters);
+const char *scene_alike_ranks(struct scene *scene, uint32_t leader, size_t characters);
+void scene_table(struct scene *scene); /* alike rows once, no more than fit */
 const char *scene_peer(struct scene *scene, const struct mark *mark, unsigned peer,
                        const char *before);
 const char *scene_count_words(struct scene *scene, const struct link *link);

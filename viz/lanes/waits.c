@@ -52,12 +52,13 @@ static void wait_for_peer(struct scene *scene, const struct standing *standing, 
 {
     const struct trace_op *row = &scene->trace->ops[op];
     if (row->peer == TRACE_ANY) {
-        scene_add_row(scene, row->rank, operation_name(scene, op), "a send on any rank");
+        scene_add_row(scene, row->rank, operation_name(scene, op), "a send on any rank",
+                      TRACE_NONE);
         return;
     }
     link_wait(scene, standing, mark, row->peer);
     scene_add_row(scene, row->rank, operation_name(scene, op),
-                  scene_text(scene, "%s on %d", counterpart(row), row->peer));
+                  scene_text(scene, "%s on", counterpart(row)), row->peer);
 }
 
 static void wait_for_requests(struct scene *scene, const struct standing *standing, uint32_t mark,
@@ -99,34 +100,42 @@ static bool stands_with(const struct scene *scene, const struct standing *standi
             scene->marks[other].group == scene->marks[mark].group);
 }
 
+static int compare_ranks(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
 static void wait_for_members(struct scene *scene, const struct standing *standing, uint32_t mark,
                              uint32_t op)
 {
-    enum { NAMED = 4 };
+    enum { CHARACTERS = 20 };
     const struct trace *trace = scene->trace;
     const struct trace_op *row = &trace->ops[op];
     const struct trace_comm *comm =
         row->form->comm < trace->comm_count ? &trace->comms[row->form->comm] : NULL;
-    char missing[80] = "";
-    size_t count = 0, length = 0;
+    size_t count = 0;
     uint32_t size = comm && comm->members                ? comm->size
                     : comm && comm->size == trace->ranks ? trace->ranks
                                                          : 0;
-    for (uint32_t i = 0; i < size; i++) {
+    uint32_t *missing = scene_allocate(scene, size, sizeof *missing);
+    for (uint32_t i = 0; missing && i < size; i++) {
         int32_t rank = comm->members ? comm->members[i] : (int32_t)i;
         if (rank < 0 || (uint32_t)rank >= trace->ranks ||
             (scene->marks[mark].blocked && has_come(trace, (uint32_t)rank, row)) ||
             (!scene->marks[mark].blocked && stands_with(scene, standing, mark, rank)))
             continue;
         link_wait(scene, standing, mark, rank);
-        if (count++ < NAMED)
-            length += (size_t)snprintf(missing + length, sizeof missing - length, "%s%d",
-                                       count > 1 ? ", " : "", rank);
+        missing[count++] = (uint32_t)rank;
     }
-    if (count)
+    if (count) {
+        qsort(missing, count, sizeof *missing, compare_ranks);
         scene_add_row(scene, row->rank, operation_name(scene, op),
-                      scene_text(scene, "rank%s %s%s to join", count > 1 ? "s" : "", missing,
-                                 count > NAMED ? ", ..." : ""));
+                      scene_text(scene, "rank%s %s to join", count > 1 ? "s" : "",
+                                 scene_ranks(scene, missing, count, CHARACTERS)),
+                      TRACE_NONE);
+    }
+    free(missing);
 }
 
 /* A lock, a start, a wait of a window. */
@@ -139,14 +148,13 @@ static void wait_in_window(struct scene *scene, const struct standing *standing,
     for (uint32_t rank = 0; rank < trace->ranks && lock; rank++)
         if (rank != row->rank && trace_has_lock(trace, rank, row)) {
             link_wait(scene, standing, mark, (int32_t)rank);
-            scene_add_row(scene, row->rank, operation_name(scene, op),
-                          scene_text(scene, "an unlock on %u", rank));
+            scene_add_row(scene, row->rank, operation_name(scene, op), "an unlock on",
+                          (int32_t)rank);
         }
     if ((row->kind == OP_WIN_START || row->kind == OP_WIN_WAIT) && row->peer >= 0) {
         link_wait(scene, standing, mark, row->peer);
         scene_add_row(scene, row->rank, operation_name(scene, op),
-                      scene_text(scene, "Win_%s on %d",
-                                 row->kind == OP_WIN_START ? "post" : "complete", row->peer));
+                      row->kind == OP_WIN_START ? "Win_post on" : "Win_complete on", row->peer);
     }
 }
 
@@ -231,8 +239,7 @@ static void list_unreceived(struct scene *scene)
         const struct trace_op *row = &scene->trace->ops[op];
         if (op_kind_class(row->kind) == CLASS_SEND && row->match == TRACE_NO && row->peer >= 0 &&
             row->state == STATE_COMPLETE)
-            scene_add_row(scene, row->rank, operation_name(scene, op),
-                          scene_text(scene, "a receive on %d", row->peer));
+            scene_add_row(scene, row->rank, operation_name(scene, op), "a receive on", row->peer);
     }
 }
 
@@ -253,6 +260,6 @@ void scene_waits(struct scene *scene)
     if (scene->frontier)
         list_unreceived(scene);
     else
-        scene->table_count = scene->table_more = 0; /* nothing is unmatched in a run that ended */
+        scene->table_count = 0; /* nothing is unmatched in a run that ended */
     free(standing.mark);
 }
