@@ -111,12 +111,10 @@ static void board_warn(struct board *board, const char *text)
 
 static struct board *shared_board;
 
-/* What a rank changed for all ranks. */
+/* What a rank changed for all ranks, or has as they have it. */
 static void note_shared(const char *what)
 {
-    char text[160];
-    snprintf(text, sizeof text, "%s changes all ranks: it cannot be of one alone", what);
-    board_warn(shared_board, text);
+    board_warn(shared_board, what);
 }
 
 static void note_warnings(struct board *board, const struct sim_program *program)

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <time.h>
@@ -437,6 +438,8 @@ char *ctime(const time_t *time)
     return own ? ctime_r(time, own->text) : real(time);
 }
 
+#define CHANGES_ALL " changes all ranks: it cannot be of one alone"
+
 /* What cannot be a rank's own is said, once each. */
 static void shared_once(_Atomic bool *told, const void *caller, const char *what)
 {
@@ -448,7 +451,7 @@ unsigned alarm(unsigned seconds)
 {
     static _Atomic bool told;
     LIBC_REAL(alarm);
-    shared_once(&told, LIBC_CALLER, "alarm");
+    shared_once(&told, LIBC_CALLER, "alarm" CHANGES_ALL);
     return real(seconds);
 }
 
@@ -456,14 +459,31 @@ int setitimer(__itimer_which_t which, const struct itimerval *new, struct itimer
 {
     static _Atomic bool told;
     LIBC_REAL(setitimer);
-    shared_once(&told, LIBC_CALLER, "setitimer");
+    shared_once(&told, LIBC_CALLER, "setitimer" CHANGES_ALL);
     return real(which, new, old);
+}
+
+int setrlimit(__rlimit_resource_t resource, const struct rlimit *limits)
+{
+    static _Atomic bool told;
+    LIBC_REAL(setrlimit);
+    shared_once(&told, LIBC_CALLER, "setrlimit" CHANGES_ALL);
+    return real(resource, limits);
+}
+
+pid_t getpid(void)
+{
+    static _Atomic bool told;
+    LIBC_REAL(getpid);
+    shared_once(&told, LIBC_CALLER,
+                "getpid is the same on all ranks: a name made of it is not one rank's own");
+    return real();
 }
 
 int chroot(const char *path)
 {
     static _Atomic bool told;
     LIBC_REAL(chroot);
-    shared_once(&told, LIBC_CALLER, "chroot");
+    shared_once(&told, LIBC_CALLER, "chroot" CHANGES_ALL);
     return real(path);
 }
