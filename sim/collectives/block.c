@@ -93,8 +93,11 @@ void sim_block_compare(const struct sim_collective *collective, int sender, stru
         return;
     size_t bytes = from.count * from.type->size, room = to.count * to.type->size;
     if (bytes != room) {
+        /* An amount of something else: the type is what is wrong, as where all give one. */
+        bool other = bytes && room && from.type->basic && to.type->basic &&
+                     from.type->basic != to.type->basic;
         collective->calls[receiver]->error = MPI_ERR_TRUNCATE;
-        remark_amounts(collective, sender, from, receiver, to);
+        (other ? remark_types : remark_amounts)(collective, sender, from, receiver, to);
         return;
     }
     if (!bytes || (from.type->basic && from.type->basic == to.type->basic))

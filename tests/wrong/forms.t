@@ -32,7 +32,7 @@ sub codes {
 # A blocking rooted collective hangs where a nonblocking one is left alone.
 sub alike { my ($codes) = @_; return $codes =~ s/^FAIL D002$/FAIL M010/r }
 
-my @seeds = ($ENV{SEEDS} || $ENV{FIRST}) ? (($ENV{FIRST} // 1) .. ($ENV{FIRST} // 1) + ($ENV{SEEDS} // 100) - 1) : (1070, 1100, 1148, 1320, 2001 .. 2010);
+my @seeds = ($ENV{SEEDS} || $ENV{FIRST}) ? (($ENV{FIRST} // 1) .. ($ENV{FIRST} // 1) + ($ENV{SEEDS} // 100) - 1) : (1063, 1070, 1100, 1320, 2001 .. 2010);
 my $wrong = 0;
 for my $seed (@seeds) {
     my $ranks = 2 + $seed % 3;
