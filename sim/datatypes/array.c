@@ -30,7 +30,8 @@ static struct sim_datatype *slice_apply(const struct sim_datatype *inner, const 
         layout.error = MPI_ERR_VALUE_TOO_LARGE;
     sim_layout_add(&layout, inner,
                    (struct sim_blocks){start, (size_t)slice->block, (size_t)slice->count, stride});
-    sim_layout_add(&layout, inner, (struct sim_blocks){start + rest, (size_t)slice->rest, 1, 0});
+    sim_layout_add(&layout, inner,
+                   (struct sim_blocks){start + rest, (size_t)slice->rest, .count = 1});
     sim_layout_set_bounds(&layout, 0, extent);
     return sim_layout_finish(&layout, NULL, error);
 }
@@ -104,7 +105,7 @@ static int subarray_check(const struct sim_type_call *call, const struct subarra
         long long size = sim_counts_at(array->sizes, i);
         long long subsize = sim_counts_at(array->subsizes, i);
         long long start = sim_counts_at(array->starts, i);
-        if (size < 1 || subsize < 1 || subsize > size || start < 0 || start > size - subsize)
+        if (subsize < 1 || subsize > size || start < 0 || start > size - subsize)
             return sim_type_raise(call->function, MPI_ERR_ARG,
                                   "dimension %d: %lld elements from %lld on do not lie within %lld",
                                   i, subsize, start, size);

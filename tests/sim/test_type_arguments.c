@@ -84,6 +84,131 @@ static void subarrays(int rank, int size)
             }
 }
 
+/* Arrays that are not there, and sizes and orders of a grid that are none. */
+static void grids(int rank, int size)
+{
+    (void)rank, (void)size;
+    for (int missing = -1; missing < 4; missing++) {
+        int sizes[2] = {4, 4}, parts[2] = {2, 2}, starts[2] = {1, 1}, *arrays[4];
+        int ways[2] = {MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC}, with[2] = {2, 1},
+            grid[2] = {2, 1};
+        int wanted = missing < 0 ? MPI_SUCCESS : MPI_ERR_ARG;
+        MPI_Datatype type = MPI_DATATYPE_NULL;
+        int *given[2][4] = {{sizes, parts, starts, sizes}, {sizes, ways, with, grid}};
+        for (int distributed = 0; distributed < 2; distributed++) {
+            for (int i = 0; i < 4; i++)
+                arrays[i] = i == missing ? NULL : given[distributed][i];
+            if (distributed)
+                expect(made(MPI_Type_create_darray(2, 1, 2, arrays[0], arrays[1], arrays[2],
+                                                   arrays[3], MPI_ORDER_C, MPI_INT, &type),
+                            &type) == wanted,
+                       "a distributed array without its array %d", missing);
+            else if (missing < 3)
+                expect(made(MPI_Type_create_subarray(2, arrays[0], arrays[1], arrays[2],
+                                                     MPI_ORDER_C, MPI_INT, &type),
+                            &type) == wanted,
+                       "a part without its array %d", missing);
+        }
+    }
+    for (int way = 0; way < 3; way++)
+        for (int length = -1; length <= 5; length++)
+            for (int owners = -1; owners <= 4; owners++)
+                for (int extent = 0; extent <= 7; extent++) {
+                    static const int ways[] = {MPI_DISTRIBUTE_NONE, MPI_DISTRIBUTE_BLOCK,
+                                               MPI_DISTRIBUTE_CYCLIC};
+                    int argument = length < 0 ? MPI_DISTRIBUTE_DFLT_DARG : length;
+                    bool fits = length != 0;
+                    MPI_Datatype type = MPI_DATATYPE_NULL;
+                    if (ways[way] == MPI_DISTRIBUTE_NONE)
+                        fits = owners == 1;
+                    else if (ways[way] == MPI_DISTRIBUTE_BLOCK && length > 0)
+                        fits = length * owners >= extent;
+                    bool right = fits && extent > 0 && owners == 2;
+                    int error = MPI_Type_create_darray(2, 1, 1, &extent, &ways[way], &argument,
+                                                       &owners, MPI_ORDER_FORTRAN, MPI_INT, &type);
+                    expect(made(error, &type) == (right ? MPI_SUCCESS : MPI_ERR_ARG),
+                           "way %d with %d of %d among %d", way, length, extent, owners);
+                }
+}
+
+/* What an envelope says, by the standard's table: in the forms of ints and of large counts. */
+static void envelope_is(MPI_Datatype *type, bool large, const MPI_Count wanted[4], int combiner)
+{
+    MPI_Count numbers[4] = {-1, -1, -1, -1};
+    int small[3] = {-1, -1, -1}, got = -1, also = -1;
+    expect_ok(
+        MPI_Type_get_envelope_c(*type, &numbers[0], &numbers[1], &numbers[2], &numbers[3], &got));
+    expect(got == combiner && !memcmp(numbers, wanted, sizeof numbers),
+           "%s combiner %d: %d, %d, %d, %d", large ? "large" : "small", combiner, (int)numbers[0],
+           (int)numbers[1], (int)numbers[2], (int)numbers[3]);
+    int error = MPI_Type_get_envelope(*type, &small[0], &small[1], &small[2], &also);
+    bool narrow = wanted[2] == 0;
+    expect((error == MPI_SUCCESS) == narrow, "combiner %d of ints: %d", combiner, error);
+    expect(!narrow || (small[0] == wanted[0] && small[1] == wanted[1] && small[2] == wanted[3] &&
+                       also == combiner),
+           "combiner %d of ints", combiner);
+    MPI_Type_free(type);
+}
+
+static void envelopes(int rank, int size)
+{
+    enum { C = 3, D = 2 };
+    int blocks[C] = {1, 2, 1}, places[C] = {0, 4, 8}, sizes[D] = {4, 4}, parts[D] = {2, 2},
+        starts[D] = {1, 1}, ways[D] = {MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_BLOCK},
+        with[D] = {2, 4}, grid[D] = {2, 1};
+    MPI_Aint bytes[C] = {0, 16, 32};
+    MPI_Count wide_blocks[C] = {1, 2, 1}, wide_places[C] = {0, 4, 8}, wide_bytes[C] = {0, 16, 32},
+              wide_sizes[D] = {4, 4}, wide_parts[D] = {2, 2}, wide_starts[D] = {1, 1};
+    MPI_Datatype types[C] = {MPI_INT, MPI_INT, MPI_INT}, type;
+    (void)rank, (void)size;
+#define ENVELOPE(large, combiner, integers, addresses, counts, made_of, call)                      \
+    expect_ok(call);                                                                               \
+    envelope_is(&type, large, (MPI_Count[]){integers, addresses, counts, made_of}, combiner)
+    ENVELOPE(false, MPI_COMBINER_DUP, 0, 0, 0, 1, MPI_Type_dup(MPI_INT, &type));
+    ENVELOPE(false, MPI_COMBINER_CONTIGUOUS, 1, 0, 0, 1, MPI_Type_contiguous(3, MPI_INT, &type));
+    ENVELOPE(true, MPI_COMBINER_CONTIGUOUS, 0, 0, 1, 1, MPI_Type_contiguous_c(3, MPI_INT, &type));
+    ENVELOPE(false, MPI_COMBINER_VECTOR, 3, 0, 0, 1, MPI_Type_vector(2, 1, 2, MPI_INT, &type));
+    ENVELOPE(true, MPI_COMBINER_VECTOR, 0, 0, 3, 1, MPI_Type_vector_c(2, 1, 2, MPI_INT, &type));
+    ENVELOPE(false, MPI_COMBINER_HVECTOR, 2, 1, 0, 1,
+             MPI_Type_create_hvector(2, 1, 8, MPI_INT, &type));
+    ENVELOPE(true, MPI_COMBINER_HVECTOR, 0, 0, 3, 1,
+             MPI_Type_create_hvector_c(2, 1, 8, MPI_INT, &type));
+    ENVELOPE(false, MPI_COMBINER_INDEXED, 2 * C + 1, 0, 0, 1,
+             MPI_Type_indexed(C, blocks, places, MPI_INT, &type));
+    ENVELOPE(true, MPI_COMBINER_INDEXED, 0, 0, 2 * C + 1, 1,
+             MPI_Type_indexed_c(C, wide_blocks, wide_places, MPI_INT, &type));
+    ENVELOPE(false, MPI_COMBINER_HINDEXED, C + 1, C, 0, 1,
+             MPI_Type_create_hindexed(C, blocks, bytes, MPI_INT, &type));
+    ENVELOPE(true, MPI_COMBINER_HINDEXED, 0, 0, 2 * C + 1, 1,
+             MPI_Type_create_hindexed_c(C, wide_blocks, wide_bytes, MPI_INT, &type));
+    ENVELOPE(false, MPI_COMBINER_INDEXED_BLOCK, C + 2, 0, 0, 1,
+             MPI_Type_create_indexed_block(C, 1, places, MPI_INT, &type));
+    ENVELOPE(true, MPI_COMBINER_INDEXED_BLOCK, 0, 0, C + 2, 1,
+             MPI_Type_create_indexed_block_c(C, 1, wide_places, MPI_INT, &type));
+    ENVELOPE(false, MPI_COMBINER_HINDEXED_BLOCK, 2, C, 0, 1,
+             MPI_Type_create_hindexed_block(C, 1, bytes, MPI_INT, &type));
+    ENVELOPE(true, MPI_COMBINER_HINDEXED_BLOCK, 0, 0, C + 2, 1,
+             MPI_Type_create_hindexed_block_c(C, 1, wide_bytes, MPI_INT, &type));
+    ENVELOPE(false, MPI_COMBINER_STRUCT, C + 1, C, 0, C,
+             MPI_Type_create_struct(C, blocks, bytes, types, &type));
+    ENVELOPE(true, MPI_COMBINER_STRUCT, 0, 0, 2 * C + 1, C,
+             MPI_Type_create_struct_c(C, wide_blocks, wide_bytes, types, &type));
+    ENVELOPE(false, MPI_COMBINER_SUBARRAY, 3 * D + 2, 0, 0, 1,
+             MPI_Type_create_subarray(D, sizes, parts, starts, MPI_ORDER_C, MPI_INT, &type));
+    ENVELOPE(true, MPI_COMBINER_SUBARRAY, 2, 0, 3 * D, 1,
+             MPI_Type_create_subarray_c(D, wide_sizes, wide_parts, wide_starts, MPI_ORDER_C,
+                                        MPI_INT, &type));
+    ENVELOPE(false, MPI_COMBINER_DARRAY, 4 * D + 4, 0, 0, 1,
+             MPI_Type_create_darray(2, 1, D, sizes, ways, with, grid, MPI_ORDER_C, MPI_INT, &type));
+    ENVELOPE(true, MPI_COMBINER_DARRAY, 3 * D + 4, 0, D, 1,
+             MPI_Type_create_darray_c(2, 1, D, wide_sizes, ways, with, grid, MPI_ORDER_C, MPI_INT,
+                                      &type));
+    ENVELOPE(false, MPI_COMBINER_RESIZED, 0, 2, 0, 1,
+             MPI_Type_create_resized(MPI_INT, 0, 8, &type));
+    ENVELOPE(true, MPI_COMBINER_RESIZED, 0, 0, 2, 1,
+             MPI_Type_create_resized_c(MPI_INT, 0, 8, &type));
+}
+
 static void positions(int rank, int size)
 {
     char packed[BYTES], external[BYTES];
@@ -131,6 +256,16 @@ static void all_subarrays(int rank, int size)
     returned(subarrays, rank, size);
 }
 
+static void all_grids(int rank, int size)
+{
+    returned(grids, rank, size);
+}
+
+static void all_envelopes(int rank, int size)
+{
+    returned(envelopes, rank, size);
+}
+
 static void all_positions(int rank, int size)
 {
     returned(positions, rank, size);
@@ -141,6 +276,10 @@ int main(void)
     world_test_sizes("lengths, counts and types are refused wherever they stand", all_lengths,
                      WORLD_FIBERS, WORLD_SIZES(1));
     world_test_sizes("a part of a grid lies inside it", all_subarrays, WORLD_FIBERS,
+                     WORLD_SIZES(1));
+    world_test_sizes("arrays of a grid are there, and its distributions cover it", all_grids,
+                     WORLD_FIBERS, WORLD_SIZES(1));
+    world_test_sizes("an envelope says what the standard's table says", all_envelopes, WORLD_FIBERS,
                      WORLD_SIZES(1));
     world_test_sizes("packing stays inside its buffer, and moves only by what it did",
                      all_positions, WORLD_FIBERS, WORLD_SIZES(1));

@@ -4,6 +4,7 @@
  * SIMRUN_SOAK=N tries N walks, from SIMRUN_SEED on. */
 #include "recorder/recorder.h"
 #include "recorder/recording.h"
+#include "sim/memory/pending.h"
 #include "sim/worlds/rank.h"
 #include "sim/worlds/world.h"
 #include "tests/dice.h"
@@ -49,10 +50,11 @@ struct model {
     enum state state;
     int group, held; /* bits of ranks */
     int no_put,
-        posted_no_put; /* the ranks that asserted it in the last fence, in their last post */
-    bool posted;
-    int opened, exposed;          /* the steps that did */
-    int since[RANKS];             /* the step of each lock */
+        posted_no_put;     /* the ranks that asserted it in the last fence, in their last post */
+    bool posted, unlocked; /* unlocked: the window's info says so */
+    int owned[RANKS];      /* regions that accesses to each rank own of the actor's memory */
+    int opened, exposed;   /* the steps that did */
+    int since[RANKS];      /* the step of each lock */
     int order[RANKS], lock_count; /* of the locks, the latest last */
 };
 
@@ -125,6 +127,7 @@ static const char *closer(enum state state)
 
 static const char exposed[] = "exposure epoch of MPI_Win_post is open: MPI_Win_wait must";
 static const char not_exposed[] = "no exposure epoch is open: MPI_Win_post is missing";
+static const char never_locked[] = "the window's info says no_locks";
 static const char not_locked[] = "no lock of this target is held";
 
 /* Why the call is wrong; NULL: it is right. */
@@ -148,12 +151,17 @@ static const char *wrong(const struct model *model, const struct step *step)
     case FENCE:
         return state >= STARTED ? closer(state) : model->posted ? exposed : NULL;
     case START:
-    case LOCK_ALL:
         return closer(state);
+    case LOCK_ALL:
+        return closer(state) ? closer(state) : model->unlocked ? never_locked : NULL;
     case COMPLETE:
         return state == STARTED ? NULL : "no MPI_Win_start is open";
     case LOCK:
-        return state != LOCKED ? closer(state) : held ? "this target is locked already" : NULL;
+        if (state == LOCKED && held)
+            return "this target is locked already";
+        if (state != LOCKED && closer(state))
+            return closer(state);
+        return model->unlocked ? never_locked : NULL;
     case UNLOCK:
         return state == LOCKED && held ? NULL : not_locked;
     case UNLOCK_ALL:
@@ -210,6 +218,26 @@ static int who_asserts(const struct step *step, int mode)
     for (int r = 0; r < RANKS; r++)
         who |= (step->assertion[r] & mode) ? 1 << r : 0;
     return who;
+}
+
+/* Who completes an access gives its memory back; -1: of all. */
+static void free_owned(struct model *model, int target)
+{
+    for (int r = 0; r < RANKS; r++)
+        if (target < 0 || r == target)
+            model->owned[r] = 0;
+}
+
+static void move_owned(struct model *model, const struct step *step)
+{
+    static const int regions[] = {[PUT] = 1, [GET] = 1, [ADD] = 1, [FETCH] = 2, [SWAP] = 3};
+    if (step->verb <= SWAP)
+        model->owned[step->target] += regions[step->verb];
+    else if (step->verb == FLUSH || step->verb == FLUSH_LOCAL || step->verb == UNLOCK)
+        free_owned(model, step->target);
+    else if (is_flush(step->verb) || step->verb == FENCE || step->verb == COMPLETE ||
+             step->verb == UNLOCK_ALL)
+        free_owned(model, -1);
 }
 
 static void move(struct model *model, const struct step *step, int at)
@@ -491,8 +519,15 @@ static bool one_step(struct scene *scene, int rank, struct model *model, const s
             tell_right(scene, model, step, at);
         }
     }
-    if (!expected && !nobody)
+    if (!expected && !nobody) {
+        move_owned(model, step);
         move(model, step, at);
+    }
+    int owned = model->owned[0] + model->owned[1] + model->owned[2];
+    if (rank == ACTOR && scene->recording && (int)sim_current_rank->pending->count != owned &&
+        !scene->wrong_count++)
+        snprintf(scene->text, sizeof scene->text, "step %d: %s of %d: %d regions are owned, not %d",
+                 at, names[step->verb], step->target, (int)sim_current_rank->pending->count, owned);
     return expected == MPI_SUCCESS;
 }
 
@@ -504,11 +539,16 @@ static int run_rank(void *context, int rank)
     int memory[N] = {0}, at = 0;
     MPI_Win win;
     MPI_Group all;
+    MPI_Info info;
     struct step step;
     if (scene->recording)
         recording_rank_begin(scene->recording);
     MPI_Init(NULL, NULL);
-    MPI_Win_create(memory, sizeof memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    model.unlocked = scene->seed % 4 == 0;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "no_locks", model.unlocked ? "true" : "false");
+    MPI_Win_create(memory, sizeof memory, sizeof *memory, info, MPI_COMM_WORLD, &win);
+    MPI_Info_free(&info);
     MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
     MPI_Win_get_group(win, &all);
     for (; at < STEPS - 12; at++) {
