@@ -209,6 +209,8 @@ static void carry_judged(void)
     child_signals_judge(true);
 }
 
+enum { ANSWERS_MOST = 1 << 23 /* of a world: 64 MiB */ };
+
 /* Where a world notes what its ranks learn that their code does not decide; NULL: it does not. */
 static struct sim_answers *answers_new(struct child *child, const struct diff_probe *like)
 {
@@ -224,6 +226,8 @@ static struct sim_answers *answers_new(struct child *child, const struct diff_pr
     kept->like = like;
     kept->forgotten = false;
     kept->rows = calloc((size_t)child->job->world.ranks, sizeof *kept->rows);
+    for (int r = 0; kept->rows && r < child->job->world.ranks; r++)
+        kept->rows[r].most = ANSWERS_MOST / (size_t)child->job->world.ranks + 1024;
     child->answers_count += at == child->answers_count;
     return kept->rows;
 }
@@ -253,7 +257,8 @@ static void answers_forget(struct child *child, const struct diff_probe *like)
 static void keep_answers(struct child *child, const struct diff_probe *probe,
                          struct sim_world_options *options)
 {
-    if (!probe->like || child->job->world.driver > SIM_CHOOSE_SEED)
+    if (!probe->like || child->job->world.driver > SIM_CHOOSE_SEED ||
+        !sim_program_calls(child->program, "diff_"))
         return;
     if (probe->like == probe)
         options->answers_noted = answers_new(child, probe);

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-enum { TIMES_MAX = (1 << 29) - 1, ANSWERS_MAX = 1 << 22 /* of a rank: 32 MiB */ };
+enum { TIMES_MAX = (1 << 29) - 1 };
 
 /* Polls in vain come in long rows. */
 static bool add_to_last(struct sim_answers *answers, enum sim_asked asked, int value)
@@ -22,7 +22,7 @@ static bool grow(struct sim_answers *answers)
         return true;
     size_t room = answers->room ? 2 * answers->room : 16;
     struct sim_answer *larger =
-        room <= ANSWERS_MAX ? realloc(answers->of, room * sizeof *larger) : NULL;
+        answers->most && room > answers->most ? NULL : realloc(answers->of, room * sizeof *larger);
     if (!larger)
         return false;
     answers->of = larger;

@@ -104,6 +104,9 @@ uint64_t image_find(const struct image *image, const char *name);
 /* The same in the table debuggers use alone; it is absent from a stripped file. */
 uint64_t image_find_local(const struct image *image, const char *name);
 
+/* Does it call functions of others whose names begin so? */
+bool image_calls(const struct image *image, const char *prefix);
+
 /* Does it call functions whose answer, or whose owner, is the thread that calls: locks that know their
  * owner, values and names of threads, locales, contexts, libraries to come? */
 bool image_knows_its_thread(const struct image *image);

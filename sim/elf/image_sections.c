@@ -138,22 +138,28 @@ static bool is_runtime(const struct image *image)
     return !strncmp(slash ? slash + 1 : image->path, "libstdc++.so", 12);
 }
 
+bool image_calls(const struct image *image, const char *prefix)
+{
+    size_t length = strlen(prefix);
+    for (size_t i = 0; i < image->symbols.count; i++) {
+        const Elf64_Sym *symbol = image_symbol(image, i);
+        if (symbol->st_shndx == SHN_UNDEF &&
+            !strncmp(image_string(image, symbol->st_name), prefix, length))
+            return true;
+    }
+    return false;
+}
+
 bool image_knows_its_thread(const struct image *image)
 {
     static const char *const calls[] = {"pthread_",    "thrd_",       "mtx_",       "tss_",
                                         "gettid",      "tgkill",      "uselocale",  "timer_create",
                                         "dlopen",      "makecontext", "setcontext", "swapcontext",
                                         "_ZNSt6thread"};
-    if (is_runtime(image))
-        return false;
-    for (size_t i = 0; i < image->symbols.count; i++) {
-        const Elf64_Sym *symbol = image_symbol(image, i);
-        const char *name = image_string(image, symbol->st_name);
-        for (size_t k = 0; k < sizeof calls / sizeof *calls && symbol->st_shndx == SHN_UNDEF; k++)
-            if (!strncmp(name, calls[k], strlen(calls[k])))
-                return true;
-    }
-    return false;
+    bool knows = false;
+    for (size_t k = 0; k < sizeof calls / sizeof *calls && !knows; k++)
+        knows = image_calls(image, calls[k]);
+    return knows && !is_runtime(image);
 }
 
 bool image_has_variables(const struct image *image)

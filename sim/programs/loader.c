@@ -305,6 +305,16 @@ bool sim_program_may_move(const struct sim_program *program)
     return may;
 }
 
+bool sim_program_calls(const struct sim_program *program, const char *prefix)
+{
+    bool calls = !cloned(program);
+    for (int i = 0; i < program->closure.count && !calls; i++) {
+        const struct image *image = program->closure.modules[i].image;
+        calls = image_calls(image, prefix) || image_calls(image, "dlopen");
+    }
+    return calls;
+}
+
 const char *sim_program_warning(const struct sim_program *program, int number)
 {
     return number < program->closure.warning_count ? program->closure.warnings[number] : NULL;

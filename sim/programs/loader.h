@@ -82,6 +82,10 @@ int (*sim_program_main(const struct sim_program *program, int index))(int, char 
  * nothing in the program or its private libraries asks which thread calls. */
 bool sim_program_may_move(const struct sim_program *program);
 
+/* Whether the program or a private library calls functions whose names begin so, or may do so by what it
+ * opens later. */
+bool sim_program_calls(const struct sim_program *program, const char *prefix);
+
 /* A sentence about what ranks share although they should not (libraries that could not be copied);
  * NULL behind the last. */
 const char *sim_program_warning(const struct sim_program *program, int number);

@@ -264,8 +264,22 @@ static void test_list(void)
                "a list gives back each answer in its turn, and none once something else was asked");
 }
 
+/* No more is kept than was said, and what is not is counted. */
+static void test_most(void)
+{
+    struct sim_answers answers = {.most = 40};
+    for (int i = 0; i < 100; i++)
+        sim_answers_note(&answers, SIM_ASKED_WHICH, i);
+    for (int i = 0; i < 100; i++)
+        sim_answers_note(&answers, SIM_ASKED_POLL, -1);
+    tap_ok(answers.count >= 20 && answers.count <= 40 && answers.missed == 200 - answers.count,
+           "a full list says how many it has not (%d kept)", (int)answers.count);
+    free(answers.of);
+}
+
 int main(void)
 {
+    test_most();
     test_worlds();
     test_missed();
     test_list();

@@ -240,11 +240,12 @@ my @wide = grep { $counted{$_} > 30 && $_ !~ m{/(corpus|golden|data|examination|
 
 my @found = grep { @objects || !/^(?:symbol|prototype)/ } sort keys %violations;
 
-my $number = 0;
+my ($number, $failed) = (0, 0);
 sub ok {
     my ($name, @problems) = @_;
     print "# $_\n" for @problems;
     printf "%sok %d - %s\n", @problems ? 'not ' : '', ++$number, $name;
+    $failed += @problems > 0;
 }
 print "TAP version 13\n1..6\n";
 ok('every room sees only what lies below it, by includes', grep { /^include/ } @found);
@@ -253,3 +254,4 @@ ok('no object includes itself round about, and no source declares what another d
 ok('no folder holds more than 30 files', map { "$_ holds $counted{$_}" } @wide);
 ok("the machine's only source of chance is choose()", @machine);
 ok('every room has a header of its name that says what it sees and who sees it', @headers);
+exit($failed ? 1 : 0);

@@ -91,13 +91,14 @@ if (($ARGV[0] // '') eq '--list') {
     print "$_\n" for map { @{ $problems{$_} } } sort keys %problems;
     exit 0;
 }
-my $number = 0;
+my ($number, $failed) = (0, 0);
 sub ok { # name, kind
     my ($name, $kind) = @_;
     my @wrong = @{ $problems{$kind} };
     binmode STDOUT, ':encoding(UTF-8)';
     print "# $_\n" for @wrong;
     printf "%sok %d - %s\n", @wrong ? 'not ' : '', ++$number, $name;
+    $failed += @wrong > 0;
 }
 print "TAP version 13\n1..6\n";
 ok("no line of the documents is longer than $columns columns, none of the help than 80", 'lines');
@@ -105,4 +106,6 @@ ok("no sentence of README and help has more than $words_front words, none elsewh
 ok('no sentence has a relative clause as its subject', 'shape');
 ok('README links every page of docs/', 'links');
 ok('tests quote the path of simrun', 'quotes');
+$failed += @commands <= 10;
 print @commands > 10 ? '' : 'not ', "ok 6 - the help of every command was read\n";
+exit($failed ? 1 : 0);
