@@ -2,6 +2,7 @@
  * at any other: nobody sees it. Random programs of calls that wait, that find done what they would wait
  * for, and that concern nobody else are run on one thread, and again while each rank, between its calls,
  * widens or narrows the world as dice say that are thrown anew in each run: the trace must be the same. */
+#include "tests/dice.h"
 #include "tests/tap.h"
 
 #include "recorder/recording.h"
@@ -234,13 +235,13 @@ static uint64_t hash_of(uint64_t seed, enum sim_wide_when when, bool changes, ui
 
 int main(void)
 {
-    const uint64_t programs = getenv("FULL") ? 1000 : 40;
+    const struct dice_seeds seeds = dice_seeds(getenv("FULL") ? 1000 : 40);
     tap_plan(3);
     atomic_store(&luck, (uint64_t)time(NULL));
     uint32_t narrow = 0, widened = 0;
     int ended = 0, differ = 0;
     uint64_t culprit = 0;
-    for (uint64_t seed = 1; seed <= programs; seed++) {
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; seed++) {
         uint64_t want = hash_of(seed, SIM_WIDE_NEVER, false, &narrow);
         ended += want != 0;
         for (int again = 0; again < AGAIN; again++)
@@ -250,7 +251,7 @@ int main(void)
                 culprit = seed;
             }
     }
-    tap_is_int(ended, (long)programs, "all programs end on one thread");
+    tap_is_int(ended, (long)seeds.count, "all programs end on one thread");
     tap_ok(!differ,
            "a world that changes between one thread and several leaves the same trace "
            "(%d others, last of program %llu)",
@@ -262,7 +263,7 @@ int main(void)
     struct failure failure = {0};
     struct sim_world *world = sim_world_new(&options, &failure);
     if (world && sim_wide_possible(world))
-        tap_ok(!narrow && widened > programs * AGAIN, "and they did so (%u times)", widened);
+        tap_ok(!narrow && widened > seeds.count * AGAIN, "and they did so (%u times)", widened);
     else
         tap_ok(!narrow && !widened, "which sanitized worlds do not");
     sim_world_free(world);

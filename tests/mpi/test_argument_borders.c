@@ -6,6 +6,8 @@
 #include <limits.h>
 
 static MPI_Comm world = MPI_COMM_WORLD;
+/* gcc would look at what they point to. */
+static const int *volatile plain = MPI_UNWEIGHTED, *volatile empty = MPI_WEIGHTS_EMPTY;
 
 static void returning(void)
 {
@@ -284,13 +286,13 @@ static void statuses_have_borders(int rank, int size)
     (void)rank, (void)size;
     returning();
     MPI_Status status = {0}, *no_status = NULL;
-    MPI_Datatype odd, empty;
+    MPI_Datatype odd, no_bytes;
     int count = -7, flag = -1, number = -1;
     MPI_Count wide = -7;
     MPI_Type_contiguous(3, MPI_BYTE, &odd);
     MPI_Type_commit(&odd);
-    MPI_Type_contiguous(0, MPI_INT, &empty);
-    MPI_Type_commit(&empty);
+    MPI_Type_contiguous(0, MPI_INT, &no_bytes);
+    MPI_Type_commit(&no_bytes);
     expect_class(MPI_Get_count(no_status, MPI_INT, &count), MPI_ERR_ARG);
     expect_class(MPI_Get_count(&status, MPI_INT, NULL), MPI_ERR_ARG);
     expect_class(MPI_Get_count(&status, MPI_DATATYPE_NULL, &count), MPI_ERR_TYPE);
@@ -315,7 +317,7 @@ static void statuses_have_borders(int rank, int size)
         expect(wide == (bytes % 3 ? MPI_UNDEFINED : bytes / 3), "%d bytes: %d", bytes, (int)wide);
         expect_ok(MPI_Get_elements(&status, odd, &count));
         expect(count == bytes, "%d bytes: %d elements", bytes, count);
-        expect_ok(MPI_Get_count(&status, empty, &count));
+        expect_ok(MPI_Get_count(&status, no_bytes, &count));
         expect(count == (bytes ? MPI_UNDEFINED : 0), "%d bytes: %d times nothing", bytes, count);
     }
     const MPI_Count most = INT_MAX, beyond = most + 1;
@@ -348,7 +350,7 @@ static void statuses_have_borders(int rank, int size)
     expect_ok(MPI_Status_get_error(&status, &number));
     expect(number == 13 && status.MPI_ERROR == 13, "error %d", number);
     MPI_Type_free(&odd);
-    MPI_Type_free(&empty);
+    MPI_Type_free(&no_bytes);
 }
 
 static void partitions_have_borders(int rank, int size)
@@ -385,8 +387,12 @@ static void partitions_have_borders(int rank, int size)
     expect_ok(MPI_Parrived(receive, 1, &flag));
     expect(flag == 0, "nothing was ready, but it has arrived");
     expect_ok(MPI_Pready_range(1, 1, send));
-    expect_class(MPI_Pready(1, send), MPI_ERR_ARG); /* again */
+    expect_class(MPI_Pready(1, send), MPI_ERR_ARG);          /* again */
+    expect_class(MPI_Pready_range(1, 2, send), MPI_ERR_ARG); /* and no more than up to there */
+    list[0] = 1;
     list[1] = 2;
+    expect_class(MPI_Pready_list(2, list, send), MPI_ERR_ARG);
+    list[0] = 0;
     expect_ok(MPI_Pready_list(2, list, send));
     expect_ok(MPI_Parrived(receive, 1, &flag));
     expect(flag == 1, "all was ready, but it has not arrived");
@@ -694,8 +700,6 @@ static void graphs_have_borders(int rank, int size)
 
 #define ADJACENT(ins, from, of_from, outs, to, of_to)                                              \
     MPI_Dist_graph_create_adjacent(world, ins, from, of_from, outs, to, of_to, no_info, 0, &made)
-    const int *volatile plain = MPI_UNWEIGHTED; /* gcc would look at what they point to */
-    const int *volatile empty = MPI_WEIGHTS_EMPTY;
     expect_class(ADJACENT(-1, &rank, plain, 1, &rank, plain), MPI_ERR_ARG);
     expect_class(ADJACENT(1, &rank, plain, -1, &rank, plain), MPI_ERR_ARG);
     expect_class(ADJACENT(1, NULL, plain, 1, &rank, plain), MPI_ERR_ARG);
@@ -736,6 +740,100 @@ static void graphs_have_borders(int rank, int size)
            from[0]);
     expect(to[0] == (out ? 0 : 55) && of_out[0] == (out ? 0 : 55) && to[1] == 55, "to %d", to[0]);
     MPI_Comm_free(&made);
+    still_works(rank, size);
+}
+
+/* ---- members that do not agree ---- */
+
+enum { DISSENTS = 13 };
+
+/* The dissenter's arguments differ from all others' in one thing. */
+static int dissent(int what, bool differs, int size, MPI_Comm grid, MPI_Comm *made)
+{
+    MPI_Group all, some;
+    MPI_Comm_group(world, &all);
+    int n = size, error = MPI_SUCCESS, extents[3] = {n, 1, 1}, periods[3] = {0, 0, 1};
+    int index[8], edges[16], order[8], at = 0, weights[8] = {0};
+    for (int r = 0; r < n; r++) {
+        edges[at++] = (r + 1) % n;
+        edges[at++] = (r + 2) % n;
+        index[r] = at;
+        order[r] = r;
+    }
+    int last = edges[at - 1], extent = differs && what == 1 ? 1 : n;
+    switch (what) {
+    case 0: /* dimensions */
+        return MPI_Cart_create(world, differs ? 2 : 3, extents, periods, 0, made);
+    case 1: /* extents */
+        return MPI_Cart_create(world, 2, (int[]){extent, n / extent}, periods, 0, made);
+    case 2: /* periods, of the last dimension */
+        periods[2] = differs ? 0 : 5;
+        return MPI_Cart_create(world, 3, extents, periods, 0, made);
+    case 3: /* ranks */
+        return MPI_Cart_create(world, 1, (int[]){differs ? n - 1 : n}, periods, 0, made);
+    case 4: /* indices, of the last node */
+        index[n - 1] -= differs;
+        return MPI_Graph_create(world, n, index, edges, 0, made);
+    case 5: /* edges, the last one */
+        edges[at - 1] = differs ? (last + 1) % n : last;
+        return MPI_Graph_create(world, n, index, edges, 0, made);
+    case 6: /* nodes */
+        return MPI_Graph_create(world, differs ? 1 : n, index, (int[16]){0}, 0, made);
+    case 7: /* weights */
+        return MPI_Dist_graph_create(world, 1, &(int){0}, &(int){1}, &(int){0},
+                                     differs ? MPI_UNWEIGHTED : weights, MPI_INFO_NULL, 0, made);
+    case 8: /* which dimensions are kept */
+        return MPI_Cart_sub(grid, (int[]){!differs, differs}, made);
+    case 9: /* the same members, in another order at the end */
+    case 10:
+        order[0] = 1; /* no sequence */
+        order[1] = 0;
+        if (differs && what == 10) {
+            order[n - 1] = n - 2;
+            order[n - 2] = n - 1;
+        }
+        MPI_Group_incl(all, differs && what == 9 ? n - 1 : n, order, &some);
+        error = MPI_Comm_create(world, some, made);
+        MPI_Group_free(&some);
+        break;
+    case 11: /* a sequence of another step: the first two are the same */
+        MPI_Group_range_incl(
+            all, 1, (int[][3]){{differs ? n - 1 : 0, differs ? 0 : n - 1, differs ? -1 : 1}},
+            &some);
+        error = MPI_Comm_create(world, some, made);
+        MPI_Group_free(&some);
+        break;
+    default: /* an edge that only one end lists */
+        error = MPI_Dist_graph_create_adjacent(world, differs, &(int){0}, plain, 0, NULL, plain,
+                                               MPI_INFO_NULL, 0, made);
+    }
+    MPI_Group_free(&all);
+    return error;
+}
+
+static void everybody_is_told_of_dissent(int rank, int size)
+{
+    static const int classes[DISSENTS] = {
+        MPI_ERR_NOT_SAME, MPI_ERR_NOT_SAME, MPI_ERR_NOT_SAME, MPI_ERR_NOT_SAME, MPI_ERR_NOT_SAME,
+        MPI_ERR_NOT_SAME, MPI_ERR_NOT_SAME, MPI_ERR_NOT_SAME, MPI_ERR_ARG,      MPI_ERR_GROUP,
+        MPI_ERR_GROUP,    MPI_ERR_GROUP,    MPI_ERR_TOPOLOGY};
+    MPI_Comm grid, made;
+    returning();
+    MPI_Cart_create(world, 2, (int[]){size, 1}, (int[]){0, 0}, 0, &grid);
+    MPI_Comm_set_errhandler(grid, MPI_ERRORS_RETURN);
+    for (int dissenter = -1; dissenter < size; dissenter++)
+        for (int what = 0; what < DISSENTS; what++) {
+            made = MPI_COMM_WORLD;
+            int error = dissent(what, rank == dissenter, size, grid, &made);
+            bool out = what == 9 && rank == dissenter && rank == size - 1; /* of its own group */
+            expect(error == (dissenter < 0 || out ? MPI_SUCCESS : classes[what]),
+                   "%d, rank %d differs: %d", what, dissenter, error);
+            expect((made == MPI_COMM_NULL) == (out || error != MPI_SUCCESS), "%d: a communicator",
+                   what);
+            if (made != MPI_COMM_NULL && made != MPI_COMM_WORLD)
+                MPI_Comm_free(&made);
+        }
+    MPI_Comm_free(&grid);
     still_works(rank, size);
 }
 
@@ -807,6 +905,19 @@ static void hints_have_borders(int rank, int size)
     length = 1;
     expect_class(MPI_Info_get_string(info, "b", &length, NULL, &flag), MPI_ERR_ARG);
     expect_class(MPI_Info_get_string(info, "b", NULL, back, &flag), MPI_ERR_ARG);
+    for (int i = 0; i < 2; i++) { /* what is not there is not found */
+        MPI_Info asked = i ? info : none;
+        const int wanted = i ? MPI_ERR_INFO_KEY : MPI_ERR_INFO;
+        flag = 1;
+        expect_class(MPI_Info_get(asked, "", 4, back, &flag), wanted);
+        expect(flag == 0, "Info_get found it");
+        length = flag = 1;
+        expect_class(MPI_Info_get_string(asked, "", &length, back, &flag), wanted);
+        expect(flag == 0 && length == 1, "Info_get_string found it");
+        flag = 1;
+        expect_class(MPI_Info_get_valuelen(asked, "", &length, &flag), wanted);
+        expect(flag == 0 && length == 1, "Info_get_valuelen found it");
+    }
     length = 0;
     expect_ok(MPI_Info_get_string(info, "absent", &length, NULL, &flag));
     expect(flag == 0 && length == 0, "absent: %d, %d", flag, length);
@@ -928,6 +1039,8 @@ int main(void)
     borders("communicators are made of communicators", communicators_have_borders);
     borders("grids fit into their communicator", topologies_have_borders);
     borders("graphs are of ranks and edges", graphs_have_borders);
+    world_test_sizes("everybody is told where a member differs", everybody_is_told_of_dissent,
+                     WORLD_FIBERS | WORLD_DEFAULT, WORLD_SIZES(4, 6));
     borders("keys and values of hints have their length", hints_have_borders);
     borders("hints of a communicator are kept one by one", hints_are_kept_one_by_one);
     borders("attributes have keyvals of their kind", attributes_have_borders);
