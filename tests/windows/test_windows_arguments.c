@@ -1,0 +1,227 @@
+/* Arguments of windows at their borders: what is refused, and what just is not. Memory that is attached piece by piece, against a map
+ * of its bytes; shared memory, whose parts lie where the standard says. */
+#include "tests/dice.h"
+#include "tests/world_harness.h"
+
+enum { BYTES = 48, PIECES = 4 };
+
+static void making(int rank, int size)
+{
+    char memory[BYTES];
+    MPI_Win win;
+    void *base;
+    (void)rank, (void)size;
+    for (int bytes = -1; bytes <= 1; bytes++)
+        for (int unit = -1; unit <= 2; unit++)
+            for (int there = 0; there < 2; there++) {
+                int wanted = bytes < 0 ? MPI_ERR_SIZE : unit <= 0 ? MPI_ERR_DISP : MPI_SUCCESS;
+                int created = !wanted && bytes && !there ? MPI_ERR_BASE : wanted;
+                win = MPI_WIN_NULL;
+                expect_class(MPI_Win_create(there ? memory : NULL, bytes, unit, MPI_INFO_NULL,
+                                            MPI_COMM_WORLD, &win),
+                             created);
+                if (!created)
+                    expect_ok(MPI_Win_free(&win));
+                expect_class(
+                    MPI_Win_allocate(bytes, unit, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win),
+                    wanted);
+                if (!wanted)
+                    expect_ok(MPI_Win_free(&win));
+                expect_class(MPI_Win_allocate_shared_c(bytes, unit, MPI_INFO_NULL, MPI_COMM_WORLD,
+                                                       &base, &win),
+                             wanted);
+                if (!wanted)
+                    expect_ok(MPI_Win_free(&win));
+            }
+}
+
+/* Pieces are attached and detached; an access is right just where each of its bytes is attached. */
+static void attaching(int rank, int size)
+{
+    static char all[16][BYTES];
+    char *memory = all[rank], byte[BYTES] = {0};
+    uint64_t dice = 7 + (uint64_t)size;
+    int owner[BYTES] = {0}, from[PIECES + 1] = {0}, length[PIECES + 1] = {0};
+    MPI_Win win;
+    expect_ok(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    expect_ok(MPI_Win_lock_all(0, win));
+    expect_class(MPI_Win_attach(win, memory, -1), MPI_ERR_SIZE);
+    for (int step = 0; step < 120; step++) {
+        int piece = 1 + (int)dice_below(&dice, PIECES), low = (int)dice_below(&dice, BYTES - 12),
+            count = 1 + (int)dice_below(&dice, 12);
+        bool taken = false, held = true;
+        for (int i = low; i < low + count; i++) {
+            taken = taken || owner[i];
+            held = held && owner[i];
+        }
+        MPI_Aint place;
+        MPI_Get_address(memory + low, &place);
+        expect_class(MPI_Put(byte, count, MPI_CHAR, rank, place, count, MPI_CHAR, win),
+                     held ? MPI_SUCCESS : MPI_ERR_RMA_RANGE);
+        expect_class(MPI_Get(byte, count, MPI_CHAR, rank, place, count, MPI_CHAR, win),
+                     held ? MPI_SUCCESS : MPI_ERR_RMA_RANGE);
+        MPI_Win_flush(rank, win);
+        if (length[piece]) {
+            expect_ok(MPI_Win_detach(win, memory + from[piece]));
+            expect_class(MPI_Win_detach(win, memory + from[piece]), MPI_ERR_BASE);
+            for (int i = 0; i < BYTES; i++)
+                owner[i] = owner[i] == piece ? 0 : owner[i];
+            length[piece] = 0;
+        } else {
+            expect_class(MPI_Win_attach(win, memory + low, count),
+                         taken ? MPI_ERR_RMA_ATTACH : MPI_SUCCESS);
+            for (int i = low; i < low + count && !taken; i++)
+                owner[i] = piece;
+            from[piece] = low;
+            length[piece] = taken ? 0 : count;
+        }
+    }
+    MPI_Win_unlock_all(win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    expect_ok(MPI_Win_free(&win));
+    expect_ok(MPI_Win_create(memory, BYTES, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    expect_class(MPI_Win_attach(win, memory, 1), MPI_ERR_RMA_FLAVOR);
+    expect_class(MPI_Win_detach(win, memory), MPI_ERR_BASE);
+    MPI_Aint bytes;
+    int unit;
+    char *base;
+    expect_class(MPI_Win_shared_query(win, 0, &bytes, &unit, &base), MPI_ERR_RMA_FLAVOR);
+    expect_ok(MPI_Win_free(&win));
+}
+
+/* Rank r brings r % 3 times 20 bytes: so the first has none. */
+static void sharing(int rank, int size)
+{
+    for (int apart = 0; apart < 2; apart++) {
+        MPI_Aint mine = 20 * (rank % 3), bytes, units;
+        char *base, *own, *end = NULL;
+        int unit;
+        MPI_Win win;
+        MPI_Info info;
+        MPI_Info_create(&info);
+        MPI_Info_set(info, "alloc_shared_noncontig", apart ? "true" : "false");
+        expect_ok(MPI_Win_allocate_shared(mine, rank + 1, info, MPI_COMM_WORLD, &own, &win));
+        MPI_Info_free(&info);
+        MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+        for (int r = 0; r < size; r++) {
+            expect_ok(MPI_Win_shared_query(win, r, &bytes, &unit, &base));
+            expect(bytes == 20 * (r % 3) && unit == r + 1, "of %d: %ld bytes, unit %d", r,
+                   (long)bytes, unit);
+            expect((base != NULL) == (bytes != 0), "of %d: memory %d", r, base != NULL);
+            expect(r != rank || !bytes || base == own, "its own lies elsewhere");
+            if (end && bytes && !apart)
+                expect(base == end, "%d begins %ld bytes behind the one before", r,
+                       (long)(base - end));
+            if (bytes && apart)
+                expect((uintptr_t)base % 64 == 0 && (!end || base >= end), "%d is not apart", r);
+            end = bytes ? base + bytes : end;
+        }
+        expect_ok(MPI_Win_shared_query_c(win, MPI_PROC_NULL, &bytes, &units, &base));
+        int first = size > 1 ? 1 : 0;
+        expect(bytes == 20 * first && units == first + 1, "the first: %ld bytes, unit %ld",
+               (long)bytes, (long)units);
+        expect_class(MPI_Win_shared_query(win, size, &bytes, &unit, &base), MPI_ERR_RANK);
+        expect_class(MPI_Win_shared_query(win, -5, &bytes, &unit, &base), MPI_ERR_RANK);
+        MPI_Barrier(MPI_COMM_WORLD);
+        expect_ok(MPI_Win_free(&win));
+    }
+}
+
+/* Of a window of `own` bytes on each rank in units of 4. */
+static void accesses(int rank, int size)
+{
+    int memory[4] = {0}, value[4] = {0}, got[4];
+    char few[3];
+    MPI_Datatype gap, raw;
+    MPI_Win win;
+    MPI_Type_vector(2, 1, 2, MPI_INT, &gap);
+    MPI_Type_vector(2, 1, 2, MPI_INT, &raw);
+    MPI_Type_commit(&gap);
+    expect_ok(MPI_Win_create(memory, sizeof memory, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    expect_ok(MPI_Win_lock_all(0, win));
+    for (int target = -1; target <= size; target++)
+        for (int place = -1; place <= 5; place++)
+            for (int count = -1; count <= 2; count++)
+                for (int strided = 0; strided < 2; strided++) {
+                    MPI_Datatype type = strided ? gap : MPI_INT;
+                    int reach = !count    ? 0
+                                : strided ? 3 * count
+                                          : count,
+                        mine = strided ? 2 * count : count;
+                    int wanted = MPI_SUCCESS;
+                    if (target < 0 && target != MPI_PROC_NULL)
+                        wanted = MPI_ERR_RANK;
+                    else if (target == size)
+                        wanted = MPI_ERR_RANK;
+                    else if (count < 0)
+                        wanted = MPI_ERR_COUNT;
+                    else if (place < 0)
+                        wanted = MPI_ERR_DISP;
+                    else if (reach && place + reach > 4)
+                        wanted = MPI_ERR_RMA_RANGE;
+                    int from = target == MPI_PROC_NULL ? rank : target;
+                    expect_class(MPI_Put(value, mine, MPI_INT, from, place, count, type, win),
+                                 wanted);
+                    expect_class(MPI_Get(got, mine, MPI_INT, from, place, count, type, win),
+                                 wanted);
+                    expect_class(MPI_Accumulate(value, mine, MPI_INT, from, place, count, type,
+                                                MPI_SUM, win),
+                                 wanted);
+                    expect_class(MPI_Get_accumulate(value, mine, MPI_INT, got, mine, MPI_INT, from,
+                                                    place, count, type, MPI_NO_OP, win),
+                                 wanted);
+                    MPI_Win_flush_all(win);
+                }
+    expect_class(MPI_Put(value, 1, MPI_INT, 0, 0, 2, MPI_INT, win), MPI_ERR_TRUNCATE);
+    expect_class(MPI_Put(few, 3, MPI_CHAR, 0, 0, 1, MPI_INT, win), MPI_ERR_TRUNCATE);
+    expect_class(MPI_Put(value, 1, MPI_FLOAT, 0, 0, 1, MPI_INT, win), MPI_ERR_TYPE);
+    expect_ok(MPI_Put(value, 4, MPI_BYTE, 0, 0, 1, MPI_INT, win));
+    expect_class(MPI_Put(value, 1, raw, 0, 0, 1, raw, win), MPI_ERR_TYPE);
+    expect_class(MPI_Put(value, 1, MPI_DATATYPE_NULL, 0, 0, 1, MPI_INT, win), MPI_ERR_TYPE);
+    expect_class(MPI_Put(NULL, 1, MPI_INT, 0, 0, 1, MPI_INT, win), MPI_ERR_BUFFER);
+    expect_ok(MPI_Put(NULL, 0, MPI_INT, 0, 0, 0, MPI_INT, win));
+    expect_class(MPI_Get(NULL, 1, MPI_INT, 0, 0, 1, MPI_INT, win), MPI_ERR_BUFFER);
+    expect_class(MPI_Fetch_and_op(value, NULL, MPI_INT, 0, 0, MPI_SUM, win), MPI_ERR_BUFFER);
+    expect_ok(MPI_Fetch_and_op(NULL, got, MPI_INT, 0, 0, MPI_NO_OP, win));
+    expect_class(MPI_Fetch_and_op(value, got, gap, 0, 0, MPI_SUM, win), MPI_ERR_TYPE);
+    expect_class(MPI_Compare_and_swap(value, value, got, MPI_FLOAT, 0, 0, win), MPI_ERR_TYPE);
+    expect_class(MPI_Compare_and_swap(value, NULL, got, MPI_INT, 0, 0, win), MPI_ERR_BUFFER);
+    expect_ok(MPI_Compare_and_swap(value, value, got, MPI_INT, 0, 0, win));
+    expect_class(MPI_Accumulate(value, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_OP_NULL, win), MPI_ERR_OP);
+    expect_class(MPI_Accumulate(value, 1, MPI_FLOAT, 0, 0, 1, MPI_FLOAT, MPI_BAND, win),
+                 MPI_ERR_OP);
+    MPI_Win_unlock_all(win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    expect_ok(MPI_Win_free(&win));
+    expect_class(MPI_Win_fence(0, MPI_WIN_NULL), MPI_ERR_WIN);
+    MPI_Type_free(&gap);
+    MPI_Type_free(&raw);
+}
+
+#define RETURNING(name)                                                                            \
+    static void all_##name(int rank, int size)                                                     \
+    {                                                                                              \
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);                                \
+        MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);                                 \
+        name(rank, size);                                                                          \
+    }
+RETURNING(making)
+RETURNING(attaching)
+RETURNING(sharing)
+RETURNING(accesses)
+
+int main(void)
+{
+    world_test_sizes("windows have a size, a unit and a place", all_making, WORLD_FIBERS,
+                     WORLD_SIZES(1, 3));
+    world_test_sizes("of a dynamic window just what is attached is accessed", all_attaching,
+                     WORLD_FIBERS, WORLD_SIZES(1, 3));
+    world_test_sizes("shared memory lies where the standard says", all_sharing, WORLD_FIBERS,
+                     WORLD_SIZES(1, 3, 5));
+    world_test_sizes("accesses stay within their window, and have what they need", all_accesses,
+                     WORLD_FIBERS, WORLD_SIZES(1, 3));
+    return tap_done();
+}
