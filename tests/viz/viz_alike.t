@@ -173,6 +173,44 @@ for my $case (@cases) {
     ($said) = read_picture($all, $ranks);
     is scalar(grep { words($said->{$_} // {}) ne words($made{$_}) } 0 .. $ranks - 1), 0, "$name: --all, too, has every rank's calls";
 }
+# A line in which one rank never sends: the others say what they wait for. Read back from the table beside the hang, every one waits for that.
+open my $out, '>', "$folder/line.c" or die;
+print $out <<'C';
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    int rank, size, value = 0, far = atoi(argv[1]);
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (rank % 2) printf("%d needs a send on %d;\n", rank, far);
+    else if (rank >= far) printf("%d needs a send on %d;\n", rank, rank - far);
+    fflush(stdout);
+    if (rank % 2) MPI_Recv(&value, 1, MPI_INT, far, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    else if (rank >= far) MPI_Recv(&value, 1, MPI_INT, rank - far, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Finalize();
+    return 0;
+}
+C
+close $out or die;
+is system("'$simcc' -g -o '$folder/line' '$folder/line.c'"), 0, 'the program that hangs compiles';
+for my $case ([2, 40], [4, 33], [2, 6]) {
+    my ($far, $ranks) = @$case;
+    my $told = qx{'$simrun' --ranks $ranks --db none --dot '$folder/line.dot' '$folder/line' $far 2>&1};
+    my %needs = $told =~ /\b(\d+) needs (a send on \d+);/g;
+    my $dot = do { open my $in, '<', "$folder/line.dot" or die; local $/; <$in> };
+    my %table;
+    while ($dot =~ m{<TR><TD ALIGN="LEFT">([\d., -]+)</TD><TD ALIGN="LEFT">[^<]*</TD><TD ALIGN="LEFT">([^<]*)</TD></TR>}g) {
+        my ($who, $needs) = ($1, $2);
+        for my $rank (ranks($who)) {
+            (my $own = $needs) =~ s/rank ([+-]) (\d+)/$1 eq '+' ? $rank + $2 : $rank - $2/e;
+            $table{$rank} = exists $table{$rank} ? 'twice' : $own;
+        }
+    }
+    is_deeply \%table, \%needs, "$ranks ranks, $far apart: the table has what every rank waits for" or diag $dot =~ /(Unmatched.*)/;
+}
 cmp_ok $whole, '>', @cases / 2, "$whole of " . @cases . ' pictures are whole';
 cmp_ok $spread, '>', $whole / 8, "in $spread one mark is of messages to or from several ranks";
 cmp_ok $races, '>', @cases / 4, "in $races a finding names more than three ranks";

@@ -112,8 +112,8 @@ const char *scene_count_words(struct scene *scene, const struct link *link)
     return scene_text(scene, "rank %" PRIu32, link->ends[from == 1]);
 }
 
-/* How a row of the table says what its leader's says: 0 not at all, PEER_RELATIVE of another rank
- * as far away. */
+/* Whether a row of the table says what that of its leader says: of the same peer, or of one as far
+ * away, counted round or not. */
 enum same { SAME_NOT, SAME_PEER, SAME_OFFSET, SAME_AROUND };
 
 static enum same same_row(const struct scene *scene, const struct unmatched *a,
@@ -130,7 +130,7 @@ static enum same same_row(const struct scene *scene, const struct unmatched *a,
 }
 
 /* Counts at each row of a leader those of its ranks that say the same; returns by row that of its
- * leader, itself for none. */
+ * leader, itself for none. Rows stand rank by rank. */
 static uint32_t *lead_rows(struct scene *scene)
 {
     uint32_t *begin = scene_allocate(scene, scene->trace->ranks, sizeof *begin);
@@ -161,7 +161,7 @@ static uint32_t *lead_rows(struct scene *scene)
 
 void scene_table(struct scene *scene)
 {
-    enum { ROWS = 12, CHARACTERS = 16 };
+    enum { ROWS = 12, CHARACTERS = 24 };
     uint32_t *lead = lead_rows(scene);
     size_t rows = 0, count = scene->table_count;
     for (size_t i = 0; lead && i < count; i++) {
