@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <time.h>
@@ -461,14 +460,6 @@ int setitimer(__itimer_which_t which, const struct itimerval *new, struct itimer
     LIBC_REAL(setitimer);
     shared_once(&told, LIBC_CALLER, "setitimer" CHANGES_ALL);
     return real(which, new, old);
-}
-
-int setrlimit(__rlimit_resource_t resource, const struct rlimit *limits)
-{
-    static _Atomic bool told;
-    LIBC_REAL(setrlimit);
-    shared_once(&told, LIBC_CALLER, "setrlimit" CHANGES_ALL);
-    return real(resource, limits);
 }
 
 pid_t getpid(void)
