@@ -111,10 +111,12 @@ static void board_warn(struct board *board, const char *text)
 
 static struct board *shared_board;
 
-/* What a rank changed for all ranks, or has as they have it. */
+/* What a rank changed for all ranks. */
 static void note_shared(const char *what)
 {
-    board_warn(shared_board, what);
+    char text[160];
+    snprintf(text, sizeof text, "%s changes all ranks: it cannot be of one alone", what);
+    board_warn(shared_board, text);
 }
 
 static void note_warnings(struct board *board, const struct sim_program *program)

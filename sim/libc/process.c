@@ -437,8 +437,6 @@ char *ctime(const time_t *time)
     return own ? ctime_r(time, own->text) : real(time);
 }
 
-#define CHANGES_ALL " changes all ranks: it cannot be of one alone"
-
 /* What cannot be a rank's own is said, once each. */
 static void shared_once(_Atomic bool *told, const void *caller, const char *what)
 {
@@ -450,7 +448,7 @@ unsigned alarm(unsigned seconds)
 {
     static _Atomic bool told;
     LIBC_REAL(alarm);
-    shared_once(&told, LIBC_CALLER, "alarm" CHANGES_ALL);
+    shared_once(&told, LIBC_CALLER, "alarm");
     return real(seconds);
 }
 
@@ -458,23 +456,14 @@ int setitimer(__itimer_which_t which, const struct itimerval *new, struct itimer
 {
     static _Atomic bool told;
     LIBC_REAL(setitimer);
-    shared_once(&told, LIBC_CALLER, "setitimer" CHANGES_ALL);
+    shared_once(&told, LIBC_CALLER, "setitimer");
     return real(which, new, old);
-}
-
-pid_t getpid(void)
-{
-    static _Atomic bool told;
-    LIBC_REAL(getpid);
-    shared_once(&told, LIBC_CALLER,
-                "getpid is the same on all ranks: a name made of it is not one rank's own");
-    return real();
 }
 
 int chroot(const char *path)
 {
     static _Atomic bool told;
     LIBC_REAL(chroot);
-    shared_once(&told, LIBC_CALLER, "chroot" CHANGES_ALL);
+    shared_once(&told, LIBC_CALLER, "chroot");
     return real(path);
 }

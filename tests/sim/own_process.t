@@ -54,11 +54,6 @@ done
 printf '%s\n' '#include <mpi.h>' '#include <unistd.h>' 'int main(int c, char **v) { MPI_Init(&c, &v); alarm(100); alarm(0); MPI_Finalize(); return 0; }' >timer.c
 timeout 60 "$simrun" --db none -n 2 timer.c >out 2>&1 && grep -q 'not covered: alarm changes all ranks' out
 check $? "what cannot be a rank's own is said"
-printf '%s\n' '#include <mpi.h>' '#include <stdio.h>' '#include <unistd.h>' \
-    'int main(int c, char **v) { MPI_Init(&c, &v); if (c > 1) printf("%d\n", getpid()); MPI_Finalize(); return 0; }' >number.c
-timeout 60 "$simrun" --db none -n 2 number.c -- 1 >out 2>&1 && grep -q 'not covered: getpid is the same on all ranks' out &&
-    timeout 60 "$simrun" --db none -n 2 number.c >out 2>&1 && ! grep -q getpid out
-check $? "that a process has one number is said to who asks for it, and to nobody else" out
 # Waits are as long as in a process of its own, whatever the launcher asks meanwhile (tests/programs/waits.c).
 program=$waits
 for ways in "-n 1" "-n 3" "-n 2 --os-threads" "-n 2 --record none" "-n 2 --loader dlopen"; do
