@@ -42,7 +42,7 @@ struct board_module {
     char path[256];
 };
 
-enum { BOARD_MODULES = 64, BOARD_WARNINGS = 4 };
+enum { BOARD_MODULES = 64, BOARD_WARNINGS = 16 };
 
 struct board {
     uint64_t mark;       /* known, like that at the end: who overwrites everything changes it */

@@ -111,12 +111,10 @@ static void board_warn(struct board *board, const char *text)
 
 static struct board *shared_board;
 
-/* What a rank changed for all ranks. */
+/* What a rank used that all ranks have in common. */
 static void note_shared(const char *what)
 {
-    char text[160];
-    snprintf(text, sizeof text, "%s changes all ranks: it cannot be of one alone", what);
-    board_warn(shared_board, text);
+    board_warn(shared_board, what);
 }
 
 static void note_warnings(struct board *board, const struct sim_program *program)
@@ -564,7 +562,7 @@ void child_main(const struct job *job, struct board *board, struct rank_output *
     }
     note_program(board, program);
     shared_board = board;
-    sim_libc_on_shared(note_shared);
+    sim_libc_on_shared(note_shared, job->world.executor == SIM_FIBERS);
     child_signals_install(board);
     sim_libc_guard_forks();
     if (recording)

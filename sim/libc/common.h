@@ -20,6 +20,13 @@ struct sim_libc_state *libc_rank(const void *caller);
  * A library that waits (an OpenMP barrier) must not be suspended in the middle. */
 struct sim_libc_state *libc_rank_program(const void *caller);
 
+/* The program uses what all ranks have in common, which is said once. Signals that are blocked; files
+ * as stdin; the process's limits. */
+void libc_shared(_Atomic bool *told, const void *caller, const char *what);
+void libc_shared_mask(const void *caller);
+void libc_shared_input(const void *caller);
+void libc_shared_limits(const void *caller);
+
 /* The next definition of `name` after the launcher's: libc's, or a sanitizer's. Kept in *cache.
  * Aborts if there is none, which cannot be for a function that libc has. */
 void *libc_next(void *_Atomic *cache, const char *name);

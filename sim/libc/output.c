@@ -159,6 +159,8 @@ int fileno(FILE *stream)
 FILE *freopen(const char *path, const char *mode, FILE *stream)
 {
     LIBC_REAL(freopen);
+    if (stream == stdin && path)
+        libc_shared_input(LIBC_CALLER);
     int number = number_of(stream);
     if (!number || !path || !libc_rank(LIBC_CALLER))
         return real(path, mode, stream);
@@ -190,6 +192,8 @@ int dup(int descriptor)
 int dup2(int old, int new)
 {
     LIBC_REAL(dup2);
+    if (new == STDIN_FILENO && old != new)
+        libc_shared_input(LIBC_CALLER);
     if ((new != 1 && new != 2) || !streams[new] || old == new || !libc_rank(LIBC_CALLER))
         return real(old, new);
     if (old >= 0 && old < KEPT_MAX && (kept[old] == new || old == 1 || old == 2))

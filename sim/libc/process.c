@@ -33,11 +33,13 @@ struct libc_process {
     char text[64];
 };
 
-static void (*tell_shared)(const char *what);
-
-void sim_libc_on_shared(void (*tell)(const char *what))
+/* mktime, strftime and the like read the process's. */
+static void zone_is_shared(const char *name, const void *caller)
 {
-    tell_shared = tell;
+    static _Atomic bool told;
+    if (!strcmp(name, "TZ"))
+        libc_shared(&told, caller,
+                    "TZ is the process's time zone for all ranks: set it before the run");
 }
 
 /* NULL: nobody's call, or no memory; then it is the process's affair. */
@@ -244,8 +246,10 @@ int setenv(const char *name, const char *value, int overwrite)
     struct libc_process *own = process_of(LIBC_CALLER);
     if (!is_name(name) || !environment_own(own))
         return real(name, value, overwrite);
-    return !overwrite && variable_find(own, name, strlen(name)) ? 0
-                                                                : variable_set(own, name, value);
+    if (!overwrite && variable_find(own, name, strlen(name)))
+        return 0;
+    zone_is_shared(name, LIBC_CALLER);
+    return variable_set(own, name, value);
 }
 
 int unsetenv(const char *name)
@@ -273,6 +277,8 @@ int putenv(char *text)
         return real(text);
     char *name = strndup(text, (size_t)(equals - text));
     int status = name ? variable_set(own, name, equals + 1) : -1;
+    if (name)
+        zone_is_shared(name, LIBC_CALLER);
     free(name);
     return status;
 }
@@ -435,35 +441,4 @@ char *ctime(const time_t *time)
     LIBC_REAL(ctime);
     struct libc_process *own = process_of(LIBC_CALLER);
     return own ? ctime_r(time, own->text) : real(time);
-}
-
-/* What cannot be a rank's own is said, once each. */
-static void shared_once(_Atomic bool *told, const void *caller, const char *what)
-{
-    if (tell_shared && libc_rank(caller) && !atomic_exchange(told, true))
-        tell_shared(what);
-}
-
-unsigned alarm(unsigned seconds)
-{
-    static _Atomic bool told;
-    LIBC_REAL(alarm);
-    shared_once(&told, LIBC_CALLER, "alarm");
-    return real(seconds);
-}
-
-int setitimer(__itimer_which_t which, const struct itimerval *new, struct itimerval *old)
-{
-    static _Atomic bool told;
-    LIBC_REAL(setitimer);
-    shared_once(&told, LIBC_CALLER, "setitimer");
-    return real(which, new, old);
-}
-
-int chroot(const char *path)
-{
-    static _Atomic bool told;
-    LIBC_REAL(chroot);
-    shared_once(&told, LIBC_CALLER, "chroot");
-    return real(path);
 }

@@ -14,9 +14,9 @@
 void sim_libc_process_aside(const struct sim_libc_state *state);
 void sim_libc_process_back(const struct sim_libc_state *state);
 
-/* Called with the name of what a rank changes for all ranks, since it cannot be its own, at the
- * first use of each. NULL: nobody hears of it. */
-void sim_libc_on_shared(void (*tell)(const char *what));
+/* Called with a sentence on what a rank uses although it cannot be its own, at the first use of each.
+ * NULL: nobody hears of it. What a thread has is all ranks' where they share one. */
+void sim_libc_on_shared(void (*tell)(const char *what), bool ranks_share_a_thread);
 
 /* Signals to other processes are somebody else's to refuse from now on: a sandbox's, who tells. */
 void sim_libc_cage(void);

@@ -201,6 +201,8 @@ int prlimit(pid_t process, enum __rlimit_resource resource, const struct rlimit 
         errno = EPERM;
         return -1;
     }
+    if (limit)
+        libc_shared_limits(LIBC_CALLER);
     return real(process, resource, limit, old);
 }
 
@@ -230,6 +232,8 @@ int sigprocmask(int how, const sigset_t *restrict set, sigset_t *restrict old)
 {
     LIBC_REAL(sigprocmask);
     sigset_t copy;
+    if (set)
+        libc_shared_mask(LIBC_CALLER);
     bool blocks = libc_rank(LIBC_CALLER) && how != SIG_UNBLOCK;
     return real(how, blocks ? without_crashes(set, &copy) : set, old);
 }
@@ -238,6 +242,8 @@ int pthread_sigmask(int how, const sigset_t *restrict set, sigset_t *restrict ol
 {
     LIBC_REAL(pthread_sigmask);
     sigset_t copy;
+    if (set)
+        libc_shared_mask(LIBC_CALLER);
     bool blocks = libc_rank(LIBC_CALLER) && how != SIG_UNBLOCK;
     return real(how, blocks ? without_crashes(set, &copy) : set, old);
 }

@@ -20,6 +20,7 @@ my $start = <<'C';
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 int main(int argc, char **argv)
 {
@@ -39,7 +40,7 @@ my $any = 'if (r) MPI_Send(&r, 1, MPI_INT, 0, 0, MPI_COMM_WORLD); else for (int 
 (my $sum = $any) =~ s/ORDER//;
 (my $order = $any) =~ s/ORDER/printf("from %d\\n", k);/;
 # Its threads print in an order that is another in every other process.
-my $threads = 'int first = (int)getpid() / 2 % 2;
+my $threads = 'int first = (int)syscall(SYS_getpid) / 2 % 2; /* getpid would be a gap of its own */
 #pragma omp parallel num_threads(2)
     for (int turn = 0; turn < 2; turn++) {
         if (turn == (omp_get_thread_num() ^ first))
