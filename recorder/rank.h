@@ -90,12 +90,21 @@ static inline bool recorder_request_is_open(const struct recorder_request *reque
 enum { RECORDER_DEPTH = 64, RECORDER_CACHE = 16, RECORDER_THREADS = 64 };
 enum { RECORDER_LOOK = 64 }; /* a rank with fewer operations is not looked at for loops */
 
+/* A test under way. Those that find nothing leave no operation; one in which the rank ends does. */
+struct recorder_rank;
+struct recorder_test {
+    const void *site;
+    void (*begin)(struct recorder_rank *me, const void *call);
+    const void *call;
+};
+
 /* What is one thread's own. */
 struct recorder_thread {
     const void *mark;          /* tells threads apart */
     uint8_t number;            /* as they came; the first began the rank */
     uint32_t op;               /* number of its last operation */
     struct record_op *current; /* the one in progress or issued last */
+    struct recorder_test test; /* site NULL: none */
     uint32_t node_depth, site_depth, pass_depth;
     uint32_t nodes[RECORDER_DEPTH], passes[RECORDER_DEPTH];
     const void *sites[RECORDER_DEPTH];

@@ -572,6 +572,9 @@ void record_note_of(uint32_t position, const void *site, const char *code, const
 void record_failure(int error_class, const void *site)
 {
     struct recorder_rank *me = recorder_enter();
+    const struct recorder_test *test = me ? &me->self->test : NULL;
+    if (test && site && test->site == site)
+        test->begin(me, test->call);
     struct record_op *current = me ? me->self->current : NULL;
     bool begun = current && current->state == STATE_POSTED && site &&
                  current->site == recorder_site(me, site);

@@ -1,7 +1,7 @@
 /* PMPI layer: waits and tests. See wrappers.h.
  *
  * A wait is recorded before it blocks, with the requests it names; what it completed is marked when
- * it returns. A test is recorded only when it succeeded. */
+ * it returns. A test is recorded only when it succeeded, or ended the rank. */
 #include "recorder/wrappers/wrappers.h"
 
 #include <string.h>
@@ -131,19 +131,36 @@ static void tell_flag(int *flag, int done, int error)
         *flag = done;
 }
 
+/* A test of one request. */
+struct tested {
+    const struct recorder_request *pending;
+    MPI_Request handle;
+    const void *site;
+};
+
+static void tested_begin(struct recorder_rank *me, const void *call)
+{
+    const struct tested *tested = call;
+    one(me, OP_TEST, tested->pending, tested->handle, tested->site);
+}
+
 int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
     struct recorder_rank *me = recorder_enter();
     if (!me)
         return PMPI_Test(request, flag, status);
     const void *site = CALLER;
+    me->self->test.site = NULL; /* a handler of errors may have jumped out of the last one */
     uint64_t key = HANDLE_KEY(*request);
     MPI_Request started = *request;
     struct recorder_request *pending = take(me, started);
+    const struct tested tested = {pending, started, site};
+    me->self->test = (struct recorder_test){site, tested_begin, &tested};
     recorder_leave(me);
     MPI_Status own, *used = status == MPI_STATUS_IGNORE ? &own : status;
     int done = 0, error = PMPI_Test(request, flag ? &done : NULL, used);
     recorder_reenter(me);
+    me->self->test.site = NULL;
     tell_flag(flag, done, error);
     if (error == MPI_SUCCESS && !done) {
         polled(me, OP_TEST, pending && pending->active ? pending->index : UINT32_MAX, site);
@@ -178,6 +195,8 @@ struct several {
     struct recorder_request *idle; /* a persistent one that nobody has started, NULL */
     struct recorder_request *sent; /* a partitioned send of which not everything is ready, NULL */
     size_t starts;                 /* of one request, at most: 2 where one is an Isendrecv's */
+    enum op_kind kind;             /* of a test */
+    const void *site;              /* of a test */
 };
 
 /* The arrays of a call on few requests, on its stack; only what is used of them is written. */
@@ -247,9 +266,25 @@ static void several_begin(struct several *several, enum op_kind kind, const void
     }
 }
 
+static void several_tested(struct recorder_rank *me, const void *call)
+{
+    struct several several = *(const struct several *)call;
+    (void)me;
+    several_begin(&several, several.kind, several.site);
+}
+
+/* A test begins. */
+static void several_test(struct several *several, enum op_kind kind, const void *site)
+{
+    several->kind = kind;
+    several->site = site;
+    several->me->self->test = (struct recorder_test){site, several_tested, several};
+}
+
 /* The end of the call: what it did not complete others may. */
 static void several_end(const struct several *several)
 {
+    several->me->self->test.site = NULL;
     for (int i = 0; i < several->count; i++)
         if (several->pending[i])
             several->pending[i]->taken = false;
@@ -316,6 +351,7 @@ static bool several_init(struct several *several, int count, const MPI_Request *
         return false;
     }
     *several = (struct several){.me = me, .count = count};
+    me->self->test.site = NULL;
     several->statuses = me->self->statuses;
     several->keys = count <= FEW ? few->keys : me->self->keys;
     several->pending = count <= FEW ? few->pending : me->self->pending;
@@ -354,6 +390,7 @@ int MPI_Testall(int count, MPI_Request *requests, int *flag, MPI_Status *statuse
     if (!several_init(&several, count, requests, &few))
         return PMPI_Testall(count, requests, flag, statuses);
     MPI_Status *used = statuses == MPI_STATUSES_IGNORE ? several.statuses : statuses;
+    several_test(&several, OP_TESTALL, site);
     recorder_leave(several.me);
     int done = 0, error = PMPI_Testall(count, requests, flag ? &done : NULL, used);
     recorder_reenter(several.me);
@@ -404,6 +441,7 @@ int MPI_Testany(int count, MPI_Request *requests, int *index, int *flag, MPI_Sta
     if (!several_init(&several, count, requests, &few))
         return PMPI_Testany(count, requests, index, flag, status);
     MPI_Status own, *used = status == MPI_STATUS_IGNORE ? &own : status;
+    several_test(&several, OP_TESTANY, site);
     recorder_leave(several.me);
     int done = 0, error = PMPI_Testany(count, requests, index, flag ? &done : NULL, used);
     recorder_reenter(several.me);
@@ -453,6 +491,7 @@ int MPI_Testsome(int count, MPI_Request *requests, int *completed, int *indices,
     if (!several_init(&several, count, requests, &few))
         return PMPI_Testsome(count, requests, completed, indices, statuses);
     MPI_Status *used = statuses == MPI_STATUSES_IGNORE ? several.statuses : statuses;
+    several_test(&several, OP_TESTSOME, site);
     recorder_leave(several.me);
     int error = PMPI_Testsome(count, requests, completed, indices, used);
     recorder_reenter(several.me);

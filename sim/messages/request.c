@@ -44,6 +44,9 @@ void sim_request_delete(struct sim_request *request)
     if (request->call)
         request->work->release(request);
     sim_held_free(request->held);
+    for (int i = 0; i < 2; i++)
+        if (request->part[i])
+            sim_request_delete(request->part[i]);
     if (request->type)
         sim_datatype_release(request->type);
     request->magic = 0;
@@ -69,17 +72,17 @@ void sim_request_guard(struct sim_request *request)
         request->guard = checksum(request);
 }
 
-static void watch(struct sim_request *request, const struct sim_region *region, const char *name)
+void sim_request_watch(struct sim_request *request)
 {
-    struct sim_rank *rank = request->owner;
-    sim_pending_add(rank, region, 1, name, request);
-    if (rank->pending->instrumented)
+    struct sim_pending *pending = request->owner->pending;
+    bool written = request->kind == SIM_REQUEST_RECEIVE;
+    if (!pending || pending->instrumented || request->peer == MPI_PROC_NULL)
         return;
-    if (!region->written && !request->type->contiguous)
+    if (!written && !request->type->contiguous)
         sim_request_guard(request); /* those of others are the recorder's */
-    if ((region->written || !request->type->contiguous) &&
+    if ((written || !request->type->contiguous) &&
         request->count * request->type->size > SIM_REGION_GUARDED)
-        rank->pending->unseen_large++;
+        pending->unseen_large++;
 }
 
 void sim_request_pending(struct sim_request *request, const char *name)
@@ -91,8 +94,8 @@ void sim_request_pending(struct sim_request *request, const char *name)
     bool receives = request->kind == SIM_REQUEST_RECEIVE;
     const struct sim_region region = {(uintptr_t)request->buffer, request->type, request->count,
                                       receives, "buffer"};
-    if (rank->pending)
-        watch(request, &region, name);
+    sim_pending_add(rank, &region, 1, name, request);
+    sim_request_watch(request);
     if (receives)
         sim_request_hold(request);
 }
@@ -113,12 +116,15 @@ void sim_request_fill(struct sim_request *request)
 {
     if (request->partitioned && request->partitioned_fill)
         request->partitioned_fill(request->partitioned);
+    for (int i = 0; i < 2; i++)
+        if (request->part[i])
+            sim_request_fill(request->part[i]);
     if (!request->held)
         return;
     ptrdiff_t back = -sim_held_shift(request->held);
     if (request->call)
         request->work->move(request, back);
-    else if (request->buffer) /* a whole has none of its own */
+    else
         request->buffer = (void *)((uintptr_t)request->buffer + (uintptr_t)back);
     request->touched |= sim_held_end(request->held);
     request->held = NULL;
@@ -143,11 +149,8 @@ static void part_complete(struct sim_request *part)
     }
     if (part->error)
         whole->error = part->error;
-    if (part->held) {
-        whole->held = part->held;
-        part->held = NULL;
-    }
     free(part->aside);
+    part->aside = NULL;
     if (--whole->parts == 0)
         sim_request_complete(whole);
 }
@@ -165,9 +168,11 @@ void sim_request_complete(struct sim_request *request)
         sim_request_guard(request); /* what has arrived */
     if (waiter && sim_rank_waits(waiter))
         sim_rank_wake(waiter);
-    if (request->freed && !request->on_stack) {
-        if (request->whole)
-            part_complete(request);
+    if (request->on_stack)
+        return; /* it has no more than it needs */
+    if (request->whole) {
+        part_complete(request);
+    } else if (request->freed) {
         sim_request_fill(request); /* nobody is told any more */
         sim_request_delete(request);
     }

@@ -61,9 +61,9 @@ struct sim_request {
     struct sim_message *message; /* a send that waits to be matched */
     struct sim_batch *batch;
     struct sim_request *batch_next, *partner;
-    struct sim_request
-        *whole; /* Isendrecv's request, of which this is a part; a part is `freed` from the start */
-    int parts;  /* of a whole: how many are not complete */
+    struct sim_request *whole;        /* Isendrecv's request, of which this is a part */
+    struct sim_request *part[2];      /* of a whole, which owns them */
+    int parts;                        /* of these: how many are not complete */
     struct sim_collective_call *call; /* NULL: a message; else `work` knows it */
     const struct sim_request_work *work;
     void (*start)(struct sim_request *request); /* persistent: begins it again; in the monitor */
@@ -120,6 +120,9 @@ void sim_request_guard(struct sim_request *request);
 /* A send or receive starts, called `name` in what is reported: its buffer is pending from now on,
  * and compared with what is pending. */
 void sim_request_pending(struct sim_request *request, const char *name);
+/* What sim_request_pending does beside the list of what is pending: a buffer that nobody else compares
+ * is guarded, one that is too large for it is counted. */
+void sim_request_watch(struct sim_request *request);
 /* With --delivery late: what a receive that starts brings is held back. */
 void sim_request_hold(struct sim_request *request);
 /* The program learns that it is complete: what was held back (--delivery late) fills its buffer. */

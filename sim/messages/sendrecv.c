@@ -119,9 +119,8 @@ int PMPI_Sendrecv_replace_c(void *buffer, MPI_Count count, MPI_Datatype type, in
 static struct sim_request *part_new(struct sim_request *whole, const struct sim_request *checked)
 {
     struct sim_request *part = sim_request_new_as(checked);
-    part->freed = true;
     part->whole = whole;
-    whole->parts++;
+    whole->part[whole->parts++] = part;
     return part;
 }
 
@@ -149,6 +148,9 @@ static int exchange_later(const struct sim_request *send_checked,
                        *send = part_new(whole, send_checked);
     send->aside = aside;
     sim_pending_add(whole->owner, regions, used, name, whole);
+    sim_request_watch(receive);
+    if (!aside)
+        sim_request_watch(send);
     sim_request_hold(receive);
     sim_point_start(receive);
     sim_point_start(send);

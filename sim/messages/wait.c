@@ -130,6 +130,17 @@ static void tell_touched(const struct sim_request *request)
                     matched ? request->tag_matched : request->tag);
 }
 
+/* What it was to bring is there, and nobody else has written its buffer; `told`: has said so. */
+static void look_at(struct sim_request *request, bool told)
+{
+    bool held = request->held || (request->partitioned && request->partitioned_fill);
+    sim_request_fill(request);
+    if (request->guarded)
+        sim_request_inspect(request);
+    if ((request->guarded || held) && request->touched && !told)
+        tell_touched(request);
+}
+
 /* Gives a done request back: its status, its error; a persistent one becomes inactive, another is
  * gone. In the monitor. */
 static int finish(struct sim_request *request, MPI_Request *handle, MPI_Status *status)
@@ -140,12 +151,10 @@ static int finish(struct sim_request *request, MPI_Request *handle, MPI_Status *
     }
     sim_request_status(request, status);
     bool told = sim_pending_end(request->owner, request);
-    bool held = request->held || (request->partitioned && request->partitioned_fill);
-    sim_request_fill(request);
-    if (request->guarded)
-        sim_request_inspect(request);
-    if ((request->guarded || held) && request->touched && !told)
-        tell_touched(request);
+    for (int i = 0; i < 2; i++)
+        if (request->part[i])
+            look_at(request->part[i], told);
+    look_at(request, told);
     if (request->call)
         request->work->tell(request);
     if (request->owner->world->exploring)
