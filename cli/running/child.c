@@ -415,11 +415,10 @@ static void record_order(const struct child *child)
         for (int r = 0; child->answers[i].rows && r < child->job->world.ranks; r++)
             missed += child->answers[i].rows[r].missed;
     }
-    record_gap(
-        "gradients", missed,
-        "the order of messages in further runs: it was not kept behind a receive that is "
-        "persistent or cancelled, an atomic fetch, a poll of a window or a partition, and in "
-        "ranks with threads");
+    record_gap("gradients", missed,
+               "the order of messages in further runs: it was not kept behind a receive that is "
+               "persistent or cancelled, a poll of a window or a partition, and in "
+               "ranks with threads");
     record_gap("gradients", forgotten > 0,
                "the order of messages in further runs: one that kept it did not end");
 }

@@ -14,8 +14,7 @@ void turns_prepare(struct diff_window *window)
     if (window->turns != MPI_WIN_NULL)
         return;
     uint64_t *counter = arena_take_zeroed(&window->tape->fixed, sizeof *counter);
-    MPI_Win_create(counter, sizeof *counter, sizeof *counter, MPI_INFO_NULL, window->places->comm,
-                   &window->turns);
+    window_make(counter, 1, sizeof *counter, window->places->comm, &window->turns);
 }
 
 /* Room for it in what a gradient check keeps; its number there. */

@@ -29,10 +29,18 @@ struct window_at *window_at(struct diff_window *window, const struct diff_channe
         record_adjoint_comm((const void *)(intptr_t)at->comm,
                             (const void *)(intptr_t)channel->comm);
     }
-    MPI_Win_create(at->buffer, (MPI_Aint)(count * size), (int)size, MPI_INFO_NULL, at->comm,
-                   &at->win);
+    window_make(at->buffer, count, size, at->comm, &at->win);
     *link = at;
     return at;
+}
+
+void window_make(void *memory, size_t count, size_t size, MPI_Comm comm, MPI_Win *win)
+{
+    MPI_Info info;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "simrun_keeps_order", "true");
+    MPI_Win_create(memory, (MPI_Aint)(count * size), (int)size, info, comm, win);
+    MPI_Info_free(&info);
 }
 
 struct diff_window *window_new(struct diff_channel *channel, struct diff_tensor *memory)

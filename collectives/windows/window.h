@@ -68,6 +68,8 @@ struct diff_window {
 
 /* A window over `memory`; collective over the channel's communicator. */
 struct diff_window *window_new(struct diff_channel *channel, struct diff_tensor *memory);
+/* An MPI window over `count` elements whose locks come in an order that this library keeps itself. */
+void window_make(void *memory, size_t count, size_t size, MPI_Comm comm, MPI_Win *win);
 /* Its MPI window on this channel; the first call for a channel is collective. */
 struct window_at *window_at(struct diff_window *window, const struct diff_channel *channel);
 /* MPI windows wherever the pass that begins may need them: collective, as the pass is. */

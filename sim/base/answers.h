@@ -12,7 +12,8 @@ enum sim_asked {
     SIM_ASKED_SENDER, /* who sent it; noted when it is known */
     SIM_ASKED_WHICH,  /* of these requests is done, -1: none yet */
     SIM_ASKED_SOME,   /* how many of them are done; then, each on its own, which */
-    SIM_ASKED_POLL    /* -1: not yet, else what was found */
+    SIM_ASKED_POLL,   /* -1: not yet, else what was found */
+    SIM_ASKED_TURN /* how many locks, or atomic operations, of a window's target came before its own */
 };
 
 struct sim_answer {

@@ -86,7 +86,9 @@ void sim_win_hints(struct sim_win *win)
             sim_info_set(info, defaults[i][0], defaults[i][1]);
     const char *locks = sim_info_get(info, "no_locks");
     const char *ordering = sim_info_get(info, "accumulate_ordering");
+    const char *keeps = sim_info_get(info, "simrun_keeps_order");
     win->unlocked = locks && !strcmp(locks, "true");
+    win->keeps_order = keeps && !strcmp(keeps, "true");
     win->unordered = false;
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
         win->unordered = win->unordered || (ordering && !strstr(ordering, orders[i]));

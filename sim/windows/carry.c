@@ -5,6 +5,7 @@
 #include "sim/memory/held.h"
 #include "sim/windows/history.h"
 #include "sim/windows/lock_order.h"
+#include "sim/windows/turns.h"
 #include "sim/worlds/rank.h"
 
 #include <stdlib.h>
@@ -161,6 +162,27 @@ static bool keep_origin(struct sim_late_access *late)
     return true;
 }
 
+/* It adds to what is there, or fetches it, or both. */
+static bool is_atomic(const struct sim_access *access)
+{
+    return !access->gets && !access->puts;
+}
+
+static void await_turn(struct sim_win *win, int target)
+{
+    struct sim_turn turn = sim_turn_of_atomic(win, target);
+    while (sim_turn_is_early(&turn) && !sim_win_peer_error(win, target))
+        sim_win_wait(win);
+    sim_turn_take(win, &turn);
+}
+
+static int carry_in_turn(struct sim_win *win, const struct sim_access *access)
+{
+    if (is_atomic(access))
+        await_turn(win, access->rank);
+    return carry_out(win, access);
+}
+
 static void finish(struct sim_win *win, struct sim_late_access *late)
 {
     const struct sim_access *access = &late->access;
@@ -169,7 +191,7 @@ static void finish(struct sim_win *win, struct sim_late_access *late)
     if (access->puts && late->kept)
         sim_datatype_copy_in_range(access->target.type, access->target.buffer, 0,
                                    sim_elements_bytes(&access->target), late->kept);
-    else if (carry_out(win, access))
+    else if (carry_in_turn(win, access))
         record_gap("delivery", 1,
                    "accesses to windows that had no memory to be late (--delivery late)");
 }
@@ -266,13 +288,11 @@ static bool add_late(struct sim_win *win, const struct sim_access *access)
 
 int sim_carry_now_or_late(struct sim_win *win, const struct sim_access *access)
 {
-    if (access->result.type) /* what it fetches depends on who came before */
-        sim_rank_unsure(win->owner);
     bool late = !win->owner->world->options.early_windows && sim_held_is_late(win->owner);
     bool fetched = access->requested && fetches(access); /* its request may be waited for at once */
     if (late && !fetched && add_late(win, access))
         return MPI_SUCCESS;
     if (late)
         sim_carry_complete(win, access->rank, true);
-    return carry_out(win, access);
+    return carry_in_turn(win, access);
 }

@@ -5,7 +5,7 @@
  *
  * Rules:
  *  1. Only for ranks to whom sim_rank_plain applies, that are not recorded (no `pending`, and so no history), and where nothing moves
- *     late.
+ *     late and nobody's turn is kept (turns.h).
  *  2. Whatever is not as above, and whatever is refused, goes the long way, which says why: nothing has been changed by then. */
 #include "sim/operators/op.h"
 #include "sim/windows/window.h"
@@ -20,7 +20,10 @@
 INLINE struct sim_win *usable_win(MPI_Win handle, int target)
 {
     struct sim_rank *rank = sim_current_rank;
-    if (!rank || !rank->plain || rank->pending || rank->world->options.late_receives)
+    if (!rank || !rank->plain || rank->pending)
+        return NULL;
+    const struct sim_world_options *options = &rank->world->options;
+    if (options->late_receives || options->answers_noted || options->answers_followed)
         return NULL;
     struct sim_win *win = sim_handle_object((void *)handle, SIM_MAGIC_WIN);
     return win && win->owner == rank && (unsigned)target < (unsigned)win->window->size ? win : NULL;

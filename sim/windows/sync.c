@@ -3,6 +3,7 @@
 #include "sim/windows/carry.h"
 #include "sim/windows/history.h"
 #include "sim/windows/lock_order.h"
+#include "sim/windows/turns.h"
 #include "sim/windows/window.h"
 #include "sim/worlds/error.h"
 
@@ -316,10 +317,13 @@ static int acquire(struct sim_win *win, int target, int type, int assertion, uin
     int error = sim_win_peer_error(win, target);
     if (!error)
         *event = sim_lock_order_await(win, target, type == MPI_LOCK_EXCLUSIVE);
-    while (!error && conflicts(part, type) && !(error = lock_error(win, target)))
+    struct sim_turn turn = sim_turn_of_lock(win, target);
+    while (!error && (conflicts(part, type) || sim_turn_is_early(&turn)) &&
+           !(error = lock_error(win, target)))
         sim_win_wait(win);
     if (error)
         return error;
+    sim_turn_take(win, &turn);
     part->unchecked += (assertion & MPI_MODE_NOCHECK) != 0;
     if (type == MPI_LOCK_EXCLUSIVE)
         part->exclusive = win->rank;

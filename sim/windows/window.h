@@ -40,6 +40,7 @@ struct sim_window_part {
     bool unchecked_post;             /* the last post asserted MPI_MODE_NOCHECK */
     int unchecked;                   /* how many hold the lock having asserted it */
     int fetched_by, changed_by;      /* atomically, in an exploration: rank + 1, -1: several */
+    int locks_taken, atomics_done;   /* where their order is kept: see turns.h */
     struct sim_lock_order *order;    /* who had the lock, in an exploration; NULL until used */
     struct sim_last_atomic *atomics; /* see history.h; NULL until used */
     struct sim_win *win;             /* the member's own handle */
@@ -62,9 +63,10 @@ struct sim_win {
     struct sim_window *window;
     struct sim_comm *comm;
     int rank;
-    uint32_t fences; /* that this member has begun */
-    bool unordered;  /* info: its accumulates to one place may be carried out in any order */
-    bool unlocked;   /* info: it will never be locked */
+    uint32_t fences;  /* that this member has begun */
+    bool unordered;   /* info: its accumulates to one place may be carried out in any order */
+    bool unlocked;    /* info: it will never be locked */
+    bool keeps_order; /* info: who made it keeps the order of its locks in further runs */
     _Atomic bool
         stored; /* the program's own stores since the last synchronisation: as far as seen */
     _Atomic bool helped; /* touched by a thread of its rank that may not call MPI */

@@ -1,5 +1,5 @@
 #!/usr/bin/perl
-# Gradients of programs whose result depends on which message, or request, comes first. Each run has a gradient of its own; it is right where it is the
+# Gradients of programs whose result depends on which message, request, or lock comes first. Each run has a gradient of its own; it is right where it is the
 # derivative of what that run computed. So the verdict on the adjoint may depend neither on how messages come (loops and communicators
 # before, seeds, threads) nor on what simrun's own worlds would have received: right ones have R003 alone, wrong twins (an adjoint that
 # forgets to communicate) have G001, too.
@@ -208,6 +208,121 @@ for my $form (qw(waitany waitsome testany testsome test looked iprobe improbe)) 
         }
     }
     is "@right", '', "$form: a right adjoint is right whatever is done first";
+    is "@wrong", '', "$form: a wrong one is wrong";
+}
+
+# The same of programs that learn from a window who came before: by a lock that one rank has at a time, by what an atomic operation fetches.
+open $out, '>', "$folder/turn.c" or die "$folder/turn.c: $!";
+print $out <<'C';
+#include <diff.h>
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+static const char *how;
+static MPI_Win win;
+static int is(const char *form)
+{
+    return !strcmp(how, form);
+}
+/* How many came before, at this target. */
+static int before(int target)
+{
+    int one = 1, mine = 0, seen = 0, next;
+    MPI_Request request;
+    if (is("lock")) {
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, win);
+        MPI_Get(&mine, 1, MPI_INT, target, 0, 1, MPI_INT, win);
+        MPI_Win_flush(target, win);
+        next = mine + 1;
+        MPI_Put(&next, 1, MPI_INT, target, 0, 1, MPI_INT, win);
+        MPI_Win_unlock(target, win);
+        return mine;
+    }
+    if (is("looks")) { /* some change it, the others see what is there by then */
+        int rank;
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+        MPI_Win_lock(rank % 2 ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED, target, 0, win);
+        MPI_Get(&mine, 1, MPI_INT, target, 0, 1, MPI_INT, win);
+        MPI_Win_flush(target, win);
+        next = mine + 1;
+        if (rank % 2)
+            MPI_Put(&next, 1, MPI_INT, target, 0, 1, MPI_INT, win);
+        MPI_Win_unlock(target, win);
+        return mine;
+    }
+    MPI_Win_lock_all(0, win);
+    if (is("fetch"))
+        MPI_Fetch_and_op(&one, &mine, MPI_INT, target, 0, MPI_SUM, win);
+    if (is("accumulate"))
+        MPI_Get_accumulate(&one, 1, MPI_INT, &mine, 1, MPI_INT, target, 0, 1, MPI_INT, MPI_SUM, win);
+    if (is("adds-and-fetches")) {
+        MPI_Accumulate(&one, 1, MPI_INT, target, 0, 1, MPI_INT, MPI_SUM, win);
+        MPI_Win_flush(target, win);
+        MPI_Fetch_and_op(NULL, &mine, MPI_INT, target, 0, MPI_NO_OP, win);
+    }
+    if (is("request")) {
+        MPI_Rget_accumulate(&one, 1, MPI_INT, &mine, 1, MPI_INT, target, 0, 1, MPI_INT, MPI_SUM, win, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    while (is("swap")) {
+        next = mine + 1;
+        MPI_Compare_and_swap(&next, &mine, &seen, MPI_INT, target, 0, win);
+        MPI_Win_flush(target, win);
+        if (seen == mine)
+            break;
+        mine = seen;
+    }
+    MPI_Win_unlock_all(win);
+    return mine;
+}
+int main(int argc, char **argv)
+{
+    int rank, size, *numbers;
+    MPI_Init(&argc, &argv);
+    how = argv[1];
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Win_allocate(sizeof *numbers, sizeof *numbers, MPI_INFO_NULL, MPI_COMM_WORLD, &numbers, &win);
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank, 0, win);
+    *numbers = 0;
+    MPI_Win_unlock(rank, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    double values[2] = {0.5 + rank, 1.5 - 0.3 * rank};
+    for (int step = 0; step < 3; step++) {
+        struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
+        struct diff_tensor *x = diff_input(tape, "x", DIFF_DOUBLE, 1, (size_t[]){2}, values);
+        struct diff_tensor *y = diff_allreduce(diff_mul(x, x), MPI_SUM, MPI_COMM_WORLD);
+        for (int i = 0, seen; i < rank * atoi(argv[2]) % 7; i++) /* some come late */
+            MPI_Iprobe(MPI_ANY_SOURCE, 77, MPI_COMM_WORLD, &seen, MPI_STATUS_IGNORE);
+        for (int target = 0; target < 2; target++)
+            y = diff_scale(y, 1 + before((step + target) % size));
+        diff_backward(diff_sum(y));
+        diff_tape_free(tape);
+        for (int i = 0; i < 2; i++)
+            values[i] *= 0.9;
+    }
+    MPI_Win_free(&win);
+    MPI_Finalize();
+    return 0;
+}
+C
+close $out or die;
+
+for my $form (qw(lock looks fetch accumulate adds-and-fetches request swap)) {
+    my (@right, @wrong);
+    for my $world ([0, ''], [1, '--seed 3'], [3, ''], [3, '--cores 2'], [3, '--delivery late'], [1, '--os-threads']) {
+        my ($late, $options) = @$world;
+        next if $options eq '--os-threads' && $form !~ /lock|fetch$/;
+        for my $mutant ('', '--mutant identity') {
+            my $said = qx{'$simrun' --db none -n 5 $options $mutant '$folder/turn.c' $form $late 2>&1};
+            my %codes = map { $_ => 1 } $said =~ /^([A-Z]\d{3}) /mg;
+            my $list = join ' ', sort keys %codes;
+            push @right, "$late, $options: $list $?" if !$mutant && ($list || $?);
+            push @right, "$late, $options: the order was not kept" if $said =~ /order of messages/;
+            push @wrong, "$late, $options: $list" if $mutant && $list ne 'G001';
+        }
+    }
+    is "@right", '', "$form: a right adjoint is right whoever comes first";
     is "@wrong", '', "$form: a wrong one is wrong";
 }
 done_testing;
