@@ -417,8 +417,7 @@ static void record_order(const struct child *child)
     }
     record_gap("gradients", missed,
                "the order of messages in further runs: it was not kept behind a receive that is "
-               "persistent or cancelled, a poll of a window or a partition, and in "
-               "ranks with threads");
+               "cancelled, and in ranks with threads");
     record_gap("gradients", forgotten > 0,
                "the order of messages in further runs: one that kept it did not end");
 }

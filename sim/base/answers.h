@@ -27,7 +27,7 @@ struct sim_answers {
     struct sim_answer *of;
     size_t most;     /* answers that are kept; 0: as many as there is memory for */
     bool unsure;     /* those after it are not noted, as it asked what is not noted: it has threads,
-                        cancelled a receive, polled a window ... */
+                        cancelled a receive ... */
     uint64_t missed; /* how often it asked what was not noted */
 };
 

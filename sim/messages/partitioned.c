@@ -487,6 +487,18 @@ int PMPI_Pready_list(int length, int partitions[], MPI_Request request)
     return error;
 }
 
+/* A partition that a receive looks for. */
+struct looked_for {
+    const struct sim_partitioned *receive;
+    int partition;
+};
+
+static bool has_arrived(void *at)
+{
+    const struct looked_for *looked = at;
+    return sim_request_done(looked->receive->request) || looked->receive->marked[looked->partition];
+}
+
 int PMPI_Parrived(MPI_Request handle, int partition, int *flag)
 {
     struct sim_partitioned *receive;
@@ -498,13 +510,11 @@ int PMPI_Parrived(MPI_Request handle, int partition, int *flag)
                                 "flag is NULL");
     if (error)
         return error;
-    const struct sim_request *request = receive->request;
-    struct sim_rank *rank = request->owner;
+    struct sim_rank *rank = receive->request->owner;
     sim_world_enter(rank->world);
-    sim_rank_unsure(rank);
     if (rank->world->exploring)
         rank->world->chooser.log.gaps |= SIM_GAP_POLLS;
-    *flag = sim_request_done(request) || receive->marked[partition];
+    *flag = sim_request_poll(rank, has_arrived, &(struct looked_for){receive, partition});
     if (*flag) {
         sim_pending_end(rank, owner_of(receive, partition));
         fill_part(receive, partition);

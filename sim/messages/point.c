@@ -180,12 +180,11 @@ static void start_receive(struct sim_request *receive)
     }
     if (receive->owner->world->options.late_rank == receive->owner->id + 1)
         come_late(receive->owner);
-    if (receive->peer == MPI_ANY_SOURCE) {
+    bool again = receive->persistent && receive->from_any;
+    if (receive->peer == MPI_ANY_SOURCE || again) {
         sim_world_order_matters(receive->owner->world);
-        if (receive->persistent) /* is from any source the next time, too */
-            sim_rank_unsure(receive->owner);
-        else
-            receive->peer = sim_request_sender(receive->owner, &receive->noted);
+        receive->from_any = true;
+        receive->peer = sim_request_sender(receive->owner, &receive->noted);
     }
     bool troubled = receive->owner->world->troubled;
     if (troubled && sim_receive_refused(receive))

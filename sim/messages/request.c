@@ -184,27 +184,40 @@ bool sim_request_answered(struct sim_rank *rank, enum sim_asked asked, int *answ
     return before && sim_answers_next(&before[rank->id], &rank->place, asked, answer);
 }
 
-void sim_request_answer_note(struct sim_rank *rank, enum sim_asked asked, int answer)
+/* What a rank's threads ask has no order. 0: nothing is noted. */
+static size_t note(struct sim_rank *rank, enum sim_asked asked, int answer)
 {
     struct sim_answers *noted = rank->world->options.answers_noted;
     if (!noted)
-        return;
+        return 0;
     noted[rank->id].unsure |= rank->threads > 0;
-    sim_answers_note(&noted[rank->id], asked, answer);
+    return sim_answers_note(&noted[rank->id], asked, answer);
+}
+
+void sim_request_answer_note(struct sim_rank *rank, enum sim_asked asked, int answer)
+{
+    note(rank, asked, answer);
+}
+
+bool sim_request_poll(struct sim_rank *rank, bool (*look)(void *at), void *at)
+{
+    int answer;
+    bool followed = sim_request_answered(rank, SIM_ASKED_POLL, &answer);
+    bool found = (!followed || answer >= 0) && look(at);
+    while (followed && answer >= 0 && !found && !rank->world->over) {
+        sim_rank_poll_failed(rank);
+        found = look(at);
+    }
+    note(rank, SIM_ASKED_POLL, found ? 0 : -1);
+    return found;
 }
 
 int sim_request_sender(struct sim_rank *rank, size_t *number)
 {
-    struct sim_answers *noted = rank->world->options.answers_noted;
     int sender;
-    *number = 0;
-    if (noted) {
-        noted[rank->id].unsure |= rank->threads > 0;
-        *number = sim_answers_note(&noted[rank->id], SIM_ASKED_SENDER, -1);
-    } else if (sim_request_answered(rank, SIM_ASKED_SENDER, &sender) && sender >= 0) {
-        return sender;
-    }
-    return MPI_ANY_SOURCE;
+    *number = note(rank, SIM_ASKED_SENDER, -1);
+    return sim_request_answered(rank, SIM_ASKED_SENDER, &sender) && sender >= 0 ? sender
+                                                                                : MPI_ANY_SOURCE;
 }
 
 void sim_request_sender_note(struct sim_rank *rank, size_t number, int source)

@@ -40,6 +40,7 @@ struct sim_request {
     /* What a sender looks at, and what it leaves, are together. */
     uint32_t magic;
     uint8_t kind, state, mode;
+    bool from_any; /* persistent, and from any source whatever the peer of this start is */
     bool persistent, freed, on_stack, delayed, status_cancelled;
     bool listed;     /* while a list of requests is looked through: it stands in it already */
     bool at_once;    /* exploration: delayed, but the rank knew of a message for it when it began */
@@ -98,6 +99,8 @@ void sim_request_sender_note(struct sim_rank *rank, size_t number, int source);
 bool sim_request_answered(struct sim_rank *rank, enum sim_asked asked, int *answer);
 /* What it learned, for the worlds that follow this one. */
 void sim_request_answer_note(struct sim_rank *rank, enum sim_asked asked, int answer);
+/* What a poll is told: what it finds; where another run is followed, that it found nothing, or what it waits for. */
+bool sim_request_poll(struct sim_rank *rank, bool (*look)(void *at), void *at);
 /* A receive has its message, of so many bytes. In the monitor. */
 void sim_request_matched(struct sim_request *receive, int source, int tag, size_t bytes);
 /* Copies a matched send into its receive and completes both. In the monitor. */

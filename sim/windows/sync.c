@@ -1,5 +1,6 @@
 /* Synchronisation of windows: fences, start and post, locks, flushes. */
 #include "recorder/recorder.h"
+#include "sim/messages/request.h"
 #include "sim/windows/carry.h"
 #include "sim/windows/history.h"
 #include "sim/windows/lock_order.h"
@@ -269,14 +270,20 @@ int PMPI_Win_wait(MPI_Win handle)
     return end_failed(win, failed, "Win_wait");
 }
 
+static bool is_complete(void *at)
+{
+    int failed;
+    return missing(at, &failed) < 0;
+}
+
 int PMPI_Win_test(MPI_Win handle, int *flag)
 {
     int error, failed;
     struct sim_win *win = begin(handle, SIM_CALL_WAIT, -1, "Win_test", &error);
     if (!win)
         return error;
-    *flag = missing(win, &failed) < 0;
-    sim_rank_unsure(win->owner);
+    *flag = sim_request_poll(win->owner, is_complete, win);
+    missing(win, &failed);
     if (*flag)
         expose_end(win, true);
     else

@@ -19,6 +19,7 @@ print $out <<'C';
 #include <stdlib.h>
 #include <string.h>
 static const char *how;
+static int left;
 /* The k-th that comes, by this way of receiving. */
 static struct diff_tensor *next(struct diff_tensor *like)
 {
@@ -33,6 +34,17 @@ static struct diff_tensor *next(struct diff_tensor *like)
     if (!strcmp(how, "told")) { /* somebody says beforehand that he will send */
         int who = 0;
         MPI_Recv(&who, 1, MPI_INT, MPI_ANY_SOURCE, 2, MPI_COMM_WORLD, &status);
+        return diff_recv(like, who, 1, MPI_COMM_WORLD);
+    }
+    if (!strcmp(how, "persistent")) {
+        static int who;
+        static MPI_Request start = MPI_REQUEST_NULL;
+        if (start == MPI_REQUEST_NULL)
+            MPI_Recv_init(&who, 1, MPI_INT, MPI_ANY_SOURCE, 2, MPI_COMM_WORLD, &start);
+        MPI_Start(&start);
+        MPI_Wait(&start, &status);
+        if (--left == 0)
+            MPI_Request_free(&start);
         return diff_recv(like, who, 1, MPI_COMM_WORLD);
     }
     if (!strcmp(how, "matched")) {
@@ -58,10 +70,11 @@ int main(int argc, char **argv)
     struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
     struct diff_tensor *x = diff_input(tape, "x", DIFF_DOUBLE, 1, (size_t[]){2}, values);
     struct diff_tensor *y = diff_allreduce(diff_mul(x, x), MPI_SUM, MPI_COMM_WORLD);
-    if (rank > 0 && (!strcmp(how, "told") || !strcmp(how, "matched")))
+    if (rank > 0 && (!strcmp(how, "told") || !strcmp(how, "matched") || !strcmp(how, "persistent")))
         MPI_Send(&rank, 1, MPI_INT, 0, 2, MPI_COMM_WORLD);
     if (rank > 0)
         diff_send(diff_mul(x, x), 0, 1, MPI_COMM_WORLD);
+    left = size - 1;
     for (int i = 1; rank == 0 && i < size; i++)
         y = diff_add(diff_scale(y, 2), next(x));
     diff_backward(diff_sum(y));
@@ -72,7 +85,7 @@ int main(int argc, char **argv)
 C
 close $out or die;
 
-my @forms = qw(plain any-tag probe started told matched);
+my @forms = qw(plain any-tag probe started told persistent matched);
 my @worlds = ([0, ''], [60, ''], [2, '--seed 3'], [60, '--cores 2'], [0, '--os-threads']);
 for my $form (@forms) {
     my (@right, @wrong);
@@ -102,7 +115,8 @@ print $out <<'C';
 enum { RANKS = 5 };
 static const char *how;
 static MPI_Request requests[RANKS - 1];
-static int tokens[RANKS - 1], places[RANKS - 1];
+static int tokens[RANKS - 1], places[RANKS - 1], finished;
+static MPI_Win win;
 static int is(const char *form)
 {
     return !strcmp(how, form);
@@ -124,6 +138,36 @@ static int taken(void)
     places[0] = seen ? status.MPI_SOURCE - 1 : 0;
     return seen;
 }
+/* One partition at a time; all ranks that put, whose number is that of the looks in vain. */
+static int one_of_several(void)
+{
+    static int gone[RANKS], looks;
+    int some = 0;
+    for (int i = 0; i < RANKS - 1 && is("parrived") && !some; i++) {
+        if (gone[i])
+            continue;
+        MPI_Parrived(requests[i], 0, &some);
+        if (some) {
+            MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+            MPI_Request_free(&requests[i]);
+        }
+        gone[i] = some;
+        places[0] = i;
+    }
+    if (is("win-test")) {
+        looks++;
+        MPI_Win_test(win, &some);
+        some *= RANKS - 1;
+        for (int i = 0; i < some; i++)
+            places[i] = looks;
+    }
+    finished += some;
+    if (finished == RANKS - 1) {
+        memset(gone, 0, sizeof gone);
+        looks = finished = 0;
+    }
+    return some;
+}
 /* How many more are done by this way of looking; their places. */
 static int done(void)
 {
@@ -138,6 +182,8 @@ static int done(void)
         MPI_Testsome(RANKS - 1, requests, &some, places, MPI_STATUSES_IGNORE);
     else if (is("testany"))
         MPI_Testany(RANKS - 1, requests, places, &some, MPI_STATUS_IGNORE);
+    else if (is("parrived") || is("win-test"))
+        return one_of_several();
     else if (!is("test") && !is("looked"))
         return taken();
     for (int i = 0; i < RANKS - 1 && (is("test") || is("looked")) && !some; i++) {
@@ -166,15 +212,41 @@ int main(int argc, char **argv)
     how = argv[1];
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     double values[2] = {0.5 + rank, 1.5 - 0.3 * rank};
+    static int memory[RANKS], first, all[RANKS - 1] = {1, 2, 3, 4};
+    MPI_Group world, others;
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Group_incl(world, rank ? 1 : RANKS - 1, rank ? &first : all, &others);
+    if (is("win-test"))
+        MPI_Win_create(memory, sizeof memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
     for (int step = 0; step < 3; step++) {
         struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
         struct diff_tensor *x = diff_input(tape, "x", DIFF_DOUBLE, 1, (size_t[]){2}, values);
         struct diff_tensor *y = diff_allreduce(diff_mul(x, x), MPI_SUM, MPI_COMM_WORLD);
         come_late(rank * atoi(argv[2]) % 7);
-        if (rank > 0)
+        if (is("win-test")) {
+            if (rank == 0) {
+                MPI_Win_post(others, 0, win);
+            } else {
+                MPI_Win_start(others, 0, win);
+                MPI_Put(&rank, 1, MPI_INT, 0, rank - 1, 1, MPI_INT, win);
+                MPI_Win_complete(win);
+            }
+        } else if (is("parrived") && rank > 0) {
+            MPI_Request send;
+            MPI_Psend_init(&rank, 1, 1, MPI_INT, 0, 2, MPI_COMM_WORLD, MPI_INFO_NULL, &send);
+            MPI_Start(&send);
+            MPI_Pready(0, send);
+            MPI_Wait(&send, MPI_STATUS_IGNORE);
+            MPI_Request_free(&send);
+        } else if (rank > 0) {
             MPI_Send(&rank, 1, MPI_INT, 0, 2, MPI_COMM_WORLD);
+        }
+        for (int i = 0; rank == 0 && is("parrived") && i < RANKS - 1; i++) {
+            MPI_Precv_init(&tokens[i], 1, 1, MPI_INT, i + 1, 2, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[i]);
+            MPI_Start(&requests[i]);
+        }
         for (int i = 0; rank == 0 && i < RANKS - 1; i++)
-            if (!is("iprobe") && !is("improbe"))
+            if (!is("iprobe") && !is("improbe") && !is("parrived") && !is("win-test"))
                 MPI_Irecv(&tokens[i], 1, MPI_INT, i + 1, 2, MPI_COMM_WORLD, &requests[i]);
         for (int left = RANKS - 1; rank == 0 && left > 0;) {
             int some = done();
@@ -186,13 +258,17 @@ int main(int argc, char **argv)
         for (int i = 0; i < 2; i++)
             values[i] *= 0.9;
     }
+    if (is("win-test"))
+        MPI_Win_free(&win);
+    MPI_Group_free(&others);
+    MPI_Group_free(&world);
     MPI_Finalize();
     return 0;
 }
 C
 close $out or die;
 
-for my $form (qw(waitany waitsome testany testsome test looked iprobe improbe)) {
+for my $form (qw(waitany waitsome testany testsome test looked iprobe improbe parrived win-test)) {
     my (@right, @wrong);
     for my $world ([0, ''], [1, '--seed 3'], [3, ''], [3, '--cores 2'], [1, '--os-threads']) {
         my ($late, $options) = @$world;
