@@ -83,8 +83,8 @@ struct diff_tensor *diff_input(struct diff_tape *tape, const char *name, enum di
  * compute. Its gradient is there all the same. */
 struct diff_tensor *diff_leaf(struct diff_tape *tape, enum diff_type type, size_t dims,
                               const size_t *shape, const void *values);
-/* The same as diff_input for a variable of which every rank holds a copy: the gradient is that of all copies
- * together. */
+/* The same as diff_input for a variable of which every rank of the tape's communicator holds a copy: the gradient is
+ * that of all copies together. */
 struct diff_tensor *diff_input_replicated(struct diff_tape *tape, const char *name,
                                           enum diff_type type, size_t dims, const size_t *shape,
                                           const void *values);
@@ -112,7 +112,8 @@ double diff_scalar(const struct diff_tensor *x);
  * calls. */
 void diff_backward(struct diff_tensor *loss);
 void diff_backward_none(struct diff_tape *tape);
-/* Declares that every rank holds the same loss (checked): J is that one value. */
+/* Declares that every rank of the tape's communicator holds the same loss (checked): for J it counts
+ * once. */
 void diff_backward_replicated(struct diff_tensor *loss);
 /* Several roots with cotangents of their own (NULL: one, for scalars). */
 enum { DIFF_RETAIN = 1, DIFF_GRAPH = 2 };

@@ -137,13 +137,23 @@ static void part_add(enum diff_type type, void *values, size_t i, double step)
         ((double *)values)[i] += step;
 }
 
-static void push_apply(const struct probe_push *pushes, size_t push_count, size_t index,
-                       enum diff_type type, size_t count, void *values)
+static bool is_pushed(const struct diff_state *state, const struct probe_push *push, size_t index)
 {
     int rank = MPIX_World_rank();
+    if (push->input != index || push->rank >= 0)
+        return push->input == index && push->rank == rank;
+    const struct diff_probe_rank *row = &state->probe->base->rows[rank];
+    return index < row->input_count && row->inputs[index].team.size > 0 &&
+           row->inputs[index].team.first == push->team;
+}
+
+static void push_apply(const struct diff_state *state, const struct probe_push *pushes,
+                       size_t push_count, size_t index, enum diff_type type, size_t count,
+                       void *values)
+{
     for (size_t i = 0; i < push_count; i++) {
         const struct probe_push *push = &pushes[i];
-        if (push->input != index || (push->rank >= 0 && push->rank != rank))
+        if (!is_pushed(state, push, index))
             continue;
         size_t parts = count * diff_type_parts(type);
         if (push->part < parts)
@@ -197,7 +207,8 @@ static bool trained_take(const struct diff_state *state, size_t index, const cha
 }
 
 size_t probe_meet_input(struct diff_state *state, const char *name, enum diff_type type,
-                        size_t count, uint32_t epoch, bool replicated, bool marked, void *values)
+                        size_t count, uint32_t epoch, struct probe_team team, bool marked,
+                        void *values)
 {
     record_input(name, (uint32_t)(uintptr_t)diff_type_mpi(type), (int64_t)count);
     struct diff_probe_rank *row = state->row;
@@ -207,11 +218,11 @@ size_t probe_meet_input(struct diff_state *state, const char *name, enum diff_ty
     size_t index = row->inputs_seen++;
     if (probe->mode == PROBE_PERTURBED) {
         if (marked || !trained_take(state, index, name, type, count, values))
-            push_apply(probe->shifts, probe->shift_count, index, type, count, values);
-        push_apply(probe->pushes, probe->push_count, index, type, count, values);
+            push_apply(state, probe->shifts, probe->shift_count, index, type, count, values);
+        push_apply(state, probe->pushes, probe->push_count, index, type, count, values);
         return index;
     }
-    push_apply(probe->shifts, probe->shift_count, index, type, count, values);
+    push_apply(state, probe->shifts, probe->shift_count, index, type, count, values);
     row->inputs =
         grown(state, row->inputs, row->input_count, &row->input_room, sizeof *row->inputs);
     struct probe_input *input = &row->inputs[row->input_count++];
@@ -219,7 +230,7 @@ size_t probe_meet_input(struct diff_state *state, const char *name, enum diff_ty
                                   .type = type,
                                   .count = count,
                                   .epoch = epoch,
-                                  .replicated = replicated,
+                                  .team = team,
                                   .marked = marked};
     input->late = epoch < row->epoch_count &&
                   (row->objectives[epoch].given || row->objectives[epoch].term_count > 0);
@@ -255,16 +266,16 @@ static struct probe_objective *term_add(struct diff_state *state, uint32_t epoch
 }
 
 void probe_add_objective(struct diff_state *state, uint32_t epoch, uint64_t pass, double value,
-                         bool replicated)
+                         struct probe_team team)
 {
-    record_objective(replicated ? value / MPIX_World_size() : value);
+    record_objective(team.size ? value / team.size : value);
     if (!state->row)
         return;
     struct probe_objective *objective =
         term_add(state, epoch, (struct probe_term){.value = value, .pass = pass});
     objective->value += value;
     objective->magnitude += fabs(value);
-    objective->replicated = replicated;
+    objective->team = team;
     objective->present = true;
 }
 
@@ -334,7 +345,7 @@ void diff_mark_input(const char *name, double *values, size_t count)
 {
     struct diff_state *state = state_get();
     ENTER(state);
-    probe_meet_input(state, name, DIFF_DOUBLE, count, 0, false, true, values);
+    probe_meet_input(state, name, DIFF_DOUBLE, count, 0, (struct probe_team){0}, true, values);
     state_leave(state);
 }
 
@@ -350,7 +361,8 @@ void diff_mark_complex(const char *name, void *values, size_t count)
         state_fail(state, "X002", "the differentiable library ran out of memory");
     for (size_t i = 0; i < count; i++)
         reals[i] = parts[i][0];
-    size_t index = probe_meet_input(state, name, DIFF_DOUBLE, count, 0, false, true, reals);
+    size_t index =
+        probe_meet_input(state, name, DIFF_DOUBLE, count, 0, (struct probe_team){0}, true, reals);
     const double *tangent = probe_tangent(state, index);
     for (size_t i = 0; i < count; i++) {
         parts[i][0] = reals[i];
@@ -368,7 +380,7 @@ static void objective_mark(double value, const double *imaginary)
     ENTER(state);
     if (state->row)
         state->row->objective_position = record_position();
-    probe_add_objective(state, 0, 0, value, false);
+    probe_add_objective(state, 0, 0, value, (struct probe_team){0});
     if (state->row && state->probe->tangent && imaginary)
         probe_add_tangent(state, 0, 0, *imaginary / complex_step);
     else if (state->row && state->probe->tangent)

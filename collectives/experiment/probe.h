@@ -25,7 +25,8 @@ bool diff_probe_restart(struct diff_probe *probe);
 /* Meets the next input of this rank: adds the perturbation to the values or collects them. Returns
  * its index. */
 size_t probe_meet_input(struct diff_state *state, const char *name, enum diff_type type,
-                        size_t count, uint32_t epoch, bool replicated, bool marked, void *values);
+                        size_t count, uint32_t epoch, struct probe_team team, bool marked,
+                        void *values);
 /* Adds the tangent of the losses of a backward call. */
 void probe_add_tangent(struct diff_state *state, uint32_t epoch, uint64_t pass, double tangent);
 /* What losses' seeds and tangents of inputs are multiplied by. */
@@ -33,7 +34,7 @@ double probe_factor(const struct diff_state *state);
 /* The tangent the probe wants for this input, NULL for none. */
 const double *probe_tangent(const struct diff_state *state, size_t index);
 void probe_add_objective(struct diff_state *state, uint32_t epoch, uint64_t pass, double value,
-                         bool replicated);
+                         struct probe_team team);
 /* A pass of the epoch begins with cotangents of the program's own. */
 void probe_note_given(struct diff_state *state, uint32_t epoch);
 /* Collects the gradient of the input met as number `index`, which adds up since `first_pass`. */

@@ -12,13 +12,20 @@ struct diff_state;
 
 enum probe_mode { PROBE_BASE, PROBE_PERTURBED };
 
+/* Who holds the copies of a replicated value: the ranks of its tape's communicator. */
+struct probe_team {
+    int first; /* in the world */
+    int size;  /* 0: it is not replicated */
+};
+
 struct probe_input {
     char *name;
     const void *site;
     enum diff_type type;
     size_t count; /* values; a complex one has two parts */
     uint32_t epoch;
-    bool replicated, marked;
+    struct probe_team team;
+    bool marked;
     bool steps;       /* a marked one whose imaginary part carries a tangent */
     bool late;        /* met after a backward pass of its epoch */
     double *values;   /* parts, as doubles */
@@ -40,7 +47,7 @@ struct probe_objective {
         uint64_t pass; /* the backward call it was given to, 0 for marks */
     } * terms;
     size_t term_count, term_room;
-    bool replicated; /* J is the value, not the sum over ranks */
+    struct probe_team team; /* J has the value of their losses once, not their sum */
     bool present;
     bool given; /* passes began with cotangents of the program's own */
     bool cut; /* the base world's: what one pass gave went into the next, by hands of the program's
@@ -114,7 +121,8 @@ struct diff_probe_rank {
 };
 
 struct probe_push {
-    int rank;     /* -1: the copy on every rank */
+    int rank;     /* -1: the copy on every rank of `team` */
+    int team;     /* its first rank */
     size_t input; /* index on that rank */
     size_t part;  /* SIZE_MAX: the whole input along `direction` */
     double step;  /* what is added to the part, or times the direction */

@@ -550,7 +550,7 @@ static bool search(struct bisect *bisect)
     struct gradcheck *check = bisect->check;
     for (int r = 0; r < check->base.ranks; r++)
         if (bisect->epoch < check->base.rows[r].epoch_count)
-            bisect->replicated |= check->base.rows[r].objectives[bisect->epoch].replicated;
+            bisect->replicated |= check->base.rows[r].objectives[bisect->epoch].team.size > 0;
     bisect->cut = gradcheck_is_cut(&check->base, bisect->epoch);
     bisect->step = check->epsilon > 1e-10 ? 0x1p-9 : 0x1p-20;
     if (!bisect->direction.pushes || !bisect_world(bisect, &bisect->traced, 0, false) ||

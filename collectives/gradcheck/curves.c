@@ -37,7 +37,8 @@ void gradcheck_sweep(struct gradcheck *check)
     struct gradcheck_sweep *sweep = &check->result->sweep;
     int rank = (int)row->check.rank;
     const struct probe_input *input = &check->base.rows[rank].inputs[row->check.variable];
-    struct probe_push push = {.rank = input->replicated ? -1 : rank,
+    struct probe_push push = {.rank = input->team.size ? -1 : rank,
+                              .team = input->team.first,
                               .input = row->check.variable,
                               .part = (size_t)row->check.index};
     sweep->rank = rank;
@@ -116,11 +117,11 @@ static bool has_blocks(const struct gradcheck *check, uint32_t epoch)
     const struct diff_probe *base = &check->base;
     for (int r = 0; r < base->ranks; r++) {
         const struct diff_probe_rank *row = &base->rows[r];
-        if (epoch < row->epoch_count && row->objectives[epoch].replicated)
+        if (epoch < row->epoch_count && row->objectives[epoch].team.size > 0)
             return false;
         for (size_t i = 0; i < row->input_count; i++)
             if (row->inputs[i].epoch == epoch &&
-                (row->inputs[i].marked || row->inputs[i].replicated))
+                (row->inputs[i].marked || row->inputs[i].team.size > 0))
                 return false;
     }
     return base->ranks <= GRADCHECK_MAP_RANKS;

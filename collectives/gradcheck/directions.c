@@ -15,7 +15,7 @@ double gradcheck_product(const struct diff_probe *base, const struct gradcheck_d
         const struct probe_input *input = &base->rows[push->rank].inputs[push->input];
         size_t parts = input->count * diff_type_parts(input->type);
         /* The gradient of a replicated variable is already that of all copies: it counts once. */
-        double share = input->replicated ? base->ranks : 1;
+        double share = input->team.size ? input->team.size : 1;
         for (size_t k = 0; k < parts; k++) {
             double g = input->gradient ? input->gradient[k] : NAN;
             sum += push->direction[k] * g / share;

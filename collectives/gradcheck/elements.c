@@ -165,7 +165,7 @@ static double element_spread(void *context)
     const struct element *element = context;
     const struct gradcheck_neighbour *near =
         gradcheck_nearby(element->check, GRADCHECK_NEXT, element->worker);
-    int rank = element->push.rank < 0 ? 0 : element->push.rank;
+    int rank = element->push.rank < 0 ? element->push.team : element->push.rank;
     double size = 0, spread = 0, here = element_product(element, element->input, &size);
     for (int i = 0; i < GRADCHECK_NEIGHBOURS; i++)
         if (near[i].well) {
@@ -215,7 +215,9 @@ static void stretch_judge(struct gradcheck *check, struct element *element, doub
         struct probe_push *pushes = calloc((size_t)check->base.ranks, sizeof *pushes);
         struct gradcheck_direction direction = {.pushes = pushes, .values = values};
         for (int r = 0; pushes && r < check->base.ranks; r++)
-            if (element->push.rank < 0 || element->push.rank == r) {
+            if (element->push.rank < 0
+                    ? gradcheck_is_copy(&check->base, r, input, element->push.input)
+                    : element->push.rank == r) {
                 pushes[direction.count] = element->push;
                 pushes[direction.count++].rank = r;
             }
@@ -253,13 +255,14 @@ static void row_check(struct gradcheck *check, struct gradcheck_row *row, int wo
 {
     int rank = (int)row->check.rank;
     const struct probe_input *input = &check->base.rows[rank].inputs[row->check.variable];
-    struct element element = {
-        .check = check,
-        .input = input,
-        .worker = worker,
-        .first = (size_t)row->check.index,
-        .count = row->check.elements,
-        .push = {.rank = input->replicated ? -1 : rank, .input = row->check.variable}};
+    struct element element = {.check = check,
+                              .input = input,
+                              .worker = worker,
+                              .first = (size_t)row->check.index,
+                              .count = row->check.elements,
+                              .push = {.rank = input->team.size ? -1 : rank,
+                                       .team = input->team.first,
+                                       .input = row->check.variable}};
     if (!gradcheck_has_loss(&check->base, input->epoch)) { /* J is zero, whatever the input */
         double size = 0;
         struct judged judged = {.analytic = element_product(&element, input, &size)};

@@ -201,14 +201,14 @@ bool bisect_explain_outside(struct bisect *bisect)
 /* ---- all adjoints are right ---- */
 
 /* The largest difference between the ranks' gradients of a replicated variable. */
-static bool copies_differ(const struct bisect *bisect, size_t number)
+static bool copies_differ(const struct bisect *bisect, const struct probe_input *first,
+                          size_t number)
 {
     const struct diff_probe *base = &bisect->check->base;
-    const struct probe_input *first = &base->rows[0].inputs[number];
     size_t parts = first->count * diff_type_parts(first->type);
-    for (int r = 1; r < base->ranks; r++) {
+    for (int r = first->team.first + 1; r < base->ranks; r++) {
         const struct probe_input *copy =
-            number < base->rows[r].input_count ? &base->rows[r].inputs[number] : NULL;
+            gradcheck_is_copy(base, r, first, number) ? &base->rows[r].inputs[number] : NULL;
         for (size_t p = 0; copy && copy->gradient && first->gradient && p < parts; p++)
             if (!(fabs(copy->gradient[p] - first->gradient[p]) <=
                   1e-6 * (fabs(first->gradient[p]) + fabs(copy->gradient[p]))))
@@ -217,23 +217,25 @@ static bool copies_differ(const struct bisect *bisect, size_t number)
     return false;
 }
 
-static const struct entry *first_use(const struct bisect *bisect, size_t number)
+static const struct entry *first_use(const struct bisect *bisect, int rank, size_t number)
 {
-    for (size_t i = 0; i < bisect->begin[1]; i++)
+    for (size_t i = bisect->begin[rank]; i < bisect->begin[rank + 1]; i++)
         for (uint32_t k = 0; k < bisect->entries[i].node->input_count; k++)
             if (bisect->entries[i].node->inputs[k].input == number + 1)
                 return &bisect->entries[i];
     return NULL;
 }
 
-static bool explain_copies(struct bisect *bisect)
+/* The copies of which the rank has the first. */
+static bool explain_copies_of(struct bisect *bisect, int rank)
 {
-    const struct diff_probe_rank *row = &bisect->check->base.rows[0];
+    const struct diff_probe_rank *row = &bisect->check->base.rows[rank];
     for (size_t i = 0; i < row->input_count; i++) {
-        const struct entry *use = row->inputs[i].replicated &&
-                                          row->inputs[i].epoch == bisect->epoch &&
-                                          copies_differ(bisect, i)
-                                      ? first_use(bisect, i)
+        const struct probe_input *input = &row->inputs[i];
+        const struct entry *use = input->team.size && input->team.first == rank &&
+                                          input->epoch == bisect->epoch &&
+                                          copies_differ(bisect, input, i)
+                                      ? first_use(bisect, rank, i)
                                       : NULL;
         if (!use)
             continue;
@@ -245,6 +247,14 @@ static bool explain_copies(struct bisect *bisect)
             row->inputs[i].name, use->node->name);
         return true;
     }
+    return false;
+}
+
+static bool explain_copies(struct bisect *bisect)
+{
+    for (int r = 0; r < bisect->check->base.ranks; r++)
+        if (explain_copies_of(bisect, r))
+            return true;
     return false;
 }
 

@@ -90,6 +90,9 @@ double gradcheck_terms_difference(const struct gradcheck_terms *up,
                                   const struct gradcheck_terms *down, uint64_t first_pass);
 /* Of the inputs that directions move. */
 uint64_t gradcheck_first_pass(const struct diff_probe *base, uint32_t epoch);
+/* Whether the rank's input of that number is a copy of this replicated one. */
+bool gradcheck_is_copy(const struct diff_probe *base, int rank, const struct probe_input *input,
+                       size_t number);
 double gradcheck_input_scale(const struct probe_input *input);
 double gradcheck_part_scale(const struct probe_input *input, size_t part, double input_scale);
 double gradcheck_gaussian(uint64_t *state);

@@ -29,7 +29,7 @@ static struct gradcheck_direction element_direction(const struct gradcheck *chec
         return direction;
     direction.values[row->check.index] = 1;
     for (int r = 0; r < base->ranks; r++)
-        if (input->replicated || r == (int)row->check.rank)
+        if (r == (int)row->check.rank || gradcheck_is_copy(base, r, input, row->check.variable))
             direction.pushes[direction.count++] =
                 (struct probe_push){.rank = r,
                                     .input = row->check.variable,

@@ -57,7 +57,7 @@ bool gradcheck_tangent_along(struct gradcheck *check, const struct gradcheck_pla
             const struct probe_objective *o = &row->objectives[place->epoch];
             for (size_t i = 0; i < o->term_count; i++)
                 if (o->terms[i].pass >= place->first_pass)
-                    *tangent += o->terms[i].tangent / (o->replicated ? probe.ranks : 1);
+                    *tangent += o->terms[i].tangent / (o->team.size ? o->team.size : 1);
         }
     }
     *tangent /= probe.factor;

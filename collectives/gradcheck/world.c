@@ -38,7 +38,7 @@ double gradcheck_objective(const struct diff_probe *probe, uint32_t epoch, int r
         if ((rank >= 0 && r != rank) || epoch >= row->epoch_count ||
             !row->objectives[epoch].present)
             continue;
-        double share = row->objectives[epoch].replicated ? probe->ranks : 1;
+        double share = row->objectives[epoch].team.size ? row->objectives[epoch].team.size : 1;
         sum += row->objectives[epoch].value / share;
     }
     return sum;
@@ -86,8 +86,8 @@ static void terms_collect(const struct diff_probe *probe, uint32_t epoch,
     for (int r = 0; terms->well && r < probe->ranks; r++) {
         const struct diff_probe_rank *row = &probe->rows[r];
         for (size_t i = 0; epoch < row->epoch_count && i < row->objectives[epoch].term_count; i++) {
-            bool replicated = row->objectives[epoch].replicated;
-            terms->weights[terms->count] = replicated ? 1.0 / probe->ranks : 1;
+            int copies = row->objectives[epoch].team.size;
+            terms->weights[terms->count] = copies ? 1.0 / copies : 1;
             terms->passes[terms->count] = row->objectives[epoch].terms[i].pass;
             terms->values[terms->count++] = row->objectives[epoch].terms[i].value;
         }
@@ -252,6 +252,14 @@ static bool is_copied(const struct diff_probe *base, size_t number)
     return first != NULL;
 }
 
+bool gradcheck_is_copy(const struct diff_probe *base, int rank, const struct probe_input *input,
+                       size_t number)
+{
+    const struct probe_input *copy =
+        number < base->rows[rank].input_count ? &base->rows[rank].inputs[number] : NULL;
+    return copy && input->team.size && copy->team.size && copy->team.first == input->team.first;
+}
+
 /* One scale for the copies on all ranks. */
 static double common_scale(const struct diff_probe *base, size_t number)
 {
@@ -291,7 +299,7 @@ struct gradcheck_direction gradcheck_direction_new(const struct diff_probe *base
                 (input->epoch != epoch || input->first_pass != first_pass))
                 continue;
             /* Copies of one variable move together. */
-            bool same = input->replicated || spread == SPREAD_CONSTANT ||
+            bool same = input->team.size > 0 || spread == SPREAD_CONSTANT ||
                         (spread == SPREAD_POINT && is_copied(base, i));
             uint64_t state = seed * 0x2545f4914f6cdd1du + (uint64_t)i * 977 +
                              (same ? 0 : (uint64_t)r + 1) * 0x9e3779b97f4a7c15u;

@@ -125,7 +125,7 @@ static void backward_loss(struct diff_tensor *loss, bool replicated)
     loss_check(loss);
     loss->tape->backwards++;
     probe_add_objective(state, loss->tape->epoch, loss->tape->backwards, tensor_part(loss, 0),
-                        replicated);
+                        replicated ? channel_team(loss->tape->channels) : (struct probe_team){0});
     if (probe_perturbed(state))
         return;
     tangent_measure(loss);
@@ -185,7 +185,7 @@ void diff_backward_from(struct diff_tape *tape, size_t count, struct diff_tensor
         if (!seeds[i]) {
             loss_check(roots[i]);
             probe_add_objective(state, tape->epoch, tape->backwards, tensor_part(roots[i], 0),
-                                false);
+                                (struct probe_team){0});
             if (!probe_perturbed(state))
                 tangent_measure(roots[i]);
             seeds[i] = seed_new(roots[i], seed_value(state));

@@ -28,6 +28,19 @@ static void world_ranks_note(struct diff_channel *channel)
     MPI_Group_free(&all);
 }
 
+struct probe_team channel_team(const struct diff_channel *channel)
+{
+    struct probe_team team = {.size = channel->size};
+    int none = 0;
+    MPI_Group all, mine;
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Comm_group(channel->comm, &mine);
+    MPI_Group_translate_ranks(mine, 1, &none, all, &team.first);
+    MPI_Group_free(&mine);
+    MPI_Group_free(&all);
+    return team;
+}
+
 /* Identities must agree between ranks only where values of several ranks are put together
  * afterwards. */
 static void identity_agree(struct diff_channel *channel)

@@ -23,6 +23,8 @@
  * over it, so that it may be registered here. */
 struct diff_channel *channel_find(struct diff_tape *tape, MPI_Comm comm, bool collective);
 struct diff_channel *channel_register(struct diff_tape *tape, MPI_Comm comm);
+/* Who has copies of what all members of an intracommunicator hold alike. */
+struct probe_team channel_team(const struct diff_channel *channel);
 /* Where the adjoint of an operation on `channel` runs. */
 struct diff_channel *channel_adjoint(struct diff_channel *channel);
 /* Whether `root` names this rank. */

@@ -36,7 +36,8 @@ static struct diff_tensor *input_new(struct diff_tape *tape, const char *name, e
     x->requires_gradient = x->retains_gradient = true;
     x->next_retained = tape->retained;
     tape->retained = x;
-    x->input = probe_meet_input(tape->state, name, type, x->count, tape->epoch, replicated, false,
+    struct probe_team team = replicated ? channel_team(tape->channels) : (struct probe_team){0};
+    x->input = probe_meet_input(tape->state, name, type, x->count, tape->epoch, team, false,
                                 x->storage->data);
     return x;
 }

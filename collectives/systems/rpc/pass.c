@@ -405,7 +405,8 @@ static bool backward(struct rpc_worker *worker, uint64_t id, size_t count,
     }
     probe_add_tangent(worker->state, worker->tape->epoch, 0, tangent);
     for (size_t i = 0; i < count; i++)
-        probe_add_objective(worker->state, worker->tape->epoch, 0, tensor_part(roots[i], 0), false);
+        probe_add_objective(worker->state, worker->tape->epoch, 0, tensor_part(roots[i], 0),
+                            (struct probe_team){0});
     return true;
 }
 
