@@ -166,6 +166,19 @@ struct comparison {
     uintptr_t at;
 };
 
+/* The first byte of [low, high) that belongs to the region, which touches it. */
+static uintptr_t first_touched(const struct sim_region *region, uintptr_t low, uintptr_t high)
+{
+    while (high - low > 1) {
+        uintptr_t middle = low + (high - low) / 2;
+        if (sim_region_touches(region, low, middle))
+            high = middle;
+        else
+            low = middle;
+    }
+    return low;
+}
+
 static bool compare_block(void *context, uintptr_t low, size_t length)
 {
     struct comparison *comparison = context;
@@ -176,7 +189,7 @@ static bool compare_block(void *context, uintptr_t low, size_t length)
     if (!sim_region_touches(comparison->other, low, low + length))
         return true;
     comparison->result = SIM_SHARED;
-    comparison->at = low;
+    comparison->at = first_touched(comparison->other, low, low + length);
     return false;
 }
 
@@ -184,13 +197,12 @@ enum sim_share sim_regions_share(const struct sim_region *a, const struct sim_re
                                  uintptr_t *at)
 {
     struct sim_hull one = sim_region_hull(a), two = sim_region_hull(b);
-    uintptr_t low = one.low > two.low ? one.low : two.low;
     if (one.low >= two.high || two.low >= one.high)
         return SIM_APART;
     bool swap = block_count(b) < block_count(a);
     struct comparison comparison = {.other = swap ? a : b, .steps = STEPS_MAX, .result = SIM_APART};
     each_block(swap ? b : a, &(struct block_visit){compare_block, &comparison});
-    *at = comparison.at > low ? comparison.at : low;
+    *at = comparison.at;
     return comparison.result;
 }
 
@@ -220,10 +232,7 @@ static bool checksum_block(void *context, uintptr_t low, size_t length)
 uint64_t sim_region_checksum(const struct sim_region *region)
 {
     uint64_t sums[4] = {1, 2, 3, 4};
-    if (region->type->contiguous && region->count)
-        checksum_block(sums, region->base, region->count * region->type->size);
-    else if (region->count && region->type->size)
-        each_block(region, &(struct block_visit){checksum_block, sums});
+    each_block(region, &(struct block_visit){checksum_block, sums});
     uint64_t hash = sums[0] * 0x9e3779b97f4a7c15u + sums[1] * 0xd1b54a32d192ed03u +
                     sums[2] * 0xabc98388fb8fac03u + sums[3] * 0x8cb92ba72f3d8dd7u;
     return (hash ^ hash >> 32) | 1;
