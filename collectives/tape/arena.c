@@ -1,5 +1,5 @@
 /* The arena: see arena.h. Small pieces come from blocks that double in size up to a limit; a piece
- * larger than a quarter of the limit gets a block of its own. */
+ * larger than a quarter of the limit, for which the newest has no room, gets a block of its own. */
 #include "collectives/tape/arena.h"
 
 #include <assert.h>

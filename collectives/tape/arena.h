@@ -1,6 +1,6 @@
 /* Memory of one tape: many small pieces taken one by one, all given back at once.
  *
- * Rules: pieces are 16-byte aligned (large ones 64) and stay where they are; clearing keeps the
+ * Rules: pieces are 16-byte aligned (64 with a block of their own) and stay where they are; clearing keeps the
  * blocks, so that a program that fills the tape again and again touches the same pages. It never
  * frees a single piece. */
 #ifndef COLLECTIVES_TAPE_ARENA_H

@@ -49,7 +49,7 @@ static bool run_touches(const struct sim_run *run, intptr_t base, intptr_t low, 
         start += last * stride;
         stride = -stride;
     }
-    if (!stride || !last)
+    if (!stride) /* a single block has none */
         return start < high && low < start + length;
     intptr_t first = floor_divide(low - length - start, stride) + 1;
     intptr_t end = floor_divide(high - 1 - start, stride);

@@ -241,6 +241,26 @@ static void replaced_in_place(void)
     diff_backward(diff_add(diff_sum(square), diff_sum(diff_collective(&call))));
 }
 
+static void tangent_differs(enum diff_type type, size_t count)
+{
+    TAPE();
+    struct diff_tensor *inputs[2] = {input(tape_, "x"), input(tape_, "y")};
+    const double values[N + 1] = {1, 2, 3};
+    struct diff_tensor *tangents[2] = {inputs[0], diff_constant(tape_, type, 1, &count, values)};
+    diff_jvp(tape_, 2, inputs, tangents);
+    diff_tape_free(tape_);
+}
+
+static void tangent_longer(void)
+{
+    tangent_differs(DIFF_DOUBLE, N + 1);
+}
+
+static void tangent_of_floats(void)
+{
+    tangent_differs(DIFF_FLOAT, N);
+}
+
 static void roots_differ(void)
 {
     TAPE();
@@ -410,6 +430,10 @@ int main(void)
          "was changed in place after the operation had saved it");
     ends("a root and its cotangent of different counts", roots_differ, "M009",
          "root 0 and its cotangent differ in type or count");
+    ends("a tangent longer than its input", tangent_longer, "M009",
+         "input 1 and its tangent differ in type or count");
+    ends("a tangent of another type than its input", tangent_of_floats, "M009",
+         "input 1 and its tangent differ in type or count");
     world_test("no-grad regions and detached tensors are constants", body_no_grad, WORLD_ANY);
     world_test("gradients accumulate, are retained and cleared", body_accumulation, WORLD_ANY);
     world_test("the second derivative of a product over ranks is exact", body_second_order,

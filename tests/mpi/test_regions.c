@@ -169,6 +169,24 @@ static void many_blocks(void)
     PMPI_Type_free(&single);
 }
 
+/* Elements on top of each other: one is as good as many. */
+static void no_extent(void)
+{
+    MPI_Datatype vector, flat;
+    int wrong = 0;
+    PMPI_Type_vector(3, 2, 5, MPI_BYTE, &vector);
+    PMPI_Type_create_resized(vector, 0, 0, &flat);
+    for (size_t count = 0; count < 4; count++) {
+        struct sim_region region = {address(50), sim_datatype_get(flat), count, false, "buffer"};
+        for (int at = -3; at < 20; at++)
+            wrong += sim_region_touches(&region, address(50 + at), address(51 + at)) !=
+                     (count && at >= 0 && at < 12 && at % 5 < 2);
+    }
+    tap_is_int(wrong, 0, "elements without an extent lie on top of each other");
+    PMPI_Type_free(&vector);
+    PMPI_Type_free(&flat);
+}
+
 /* ---- beyond an end ---- */
 
 enum maker { BYTES, HINDEXED, HINDEXED_BLOCK, STRUCT, INDEXED, NESTED };
@@ -250,6 +268,7 @@ int main(void)
 {
     random_regions();
     many_blocks();
+    no_extent();
     beyond();
     return tap_done();
 }

@@ -14,7 +14,7 @@
         row(5, 0, 1003) row(6, 1001, 1001) row(7, 0, 1001)
 #define CODE(number, line, expected)                                                               \
     ".loc 1 " #line ";.globl sites_instruction_" #number ";sites_instruction_" #number ":;nop;"    \
-                                                                                       "nop;"
+    "nop;"
 #define ROW(number, line, expected) {"sites_instruction_" #number, expected},
 
 static const struct {
