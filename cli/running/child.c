@@ -461,6 +461,9 @@ static void record_gradients(const struct child *child, const struct gradcheck_r
         "gradients", result->step_refuted,
         "the complex step: differences contradict it, so that between a complex mark and the "
         "objective stands what is not analytic (abs, conj, a comparison)");
+    record_gap("gradients", result->unsteady,
+               "gradients of a program that computes something else each time it runs on the same "
+               "inputs: a clock, random numbers or addresses decide");
     record_gap("gradients", answers.undecided,
                "gradients undecided: no oracle resolved three digits (simrun show gradients)");
     if (result->row_count > 0)

@@ -11,6 +11,9 @@
  * With freed memory overwritten, and what malloc gives: what an adjoint kept and freed too early, or
  * adds to without setting it to zero, is right by chance else. One run asks for both at once.
  *
+ * With nothing changed at all: a program that draws random numbers, or looks at the clock, computes
+ * something else, and no difference can be measured.
+ *
  * Repeated, with what must not matter varied (the association of reductions, every choice).
  * Gradients may differ by rounding only: a few units in the last places for another order of the
  * same sums, while a race shows as a difference of the values' own size. */
@@ -104,14 +107,50 @@ static bool differs(struct gradcheck *check, const struct circumstance *circumst
     return moved || *missed;
 }
 
+static bool computes_the_same(const struct gradcheck *check, const struct diff_probe *again)
+{
+    for (uint32_t e = 0; e < check->epoch_count; e++) {
+        double one = gradcheck_objective(&check->base, e, -1),
+               two = gradcheck_objective(again, e, -1);
+        if (fabs(one - two) > 1e-6 * fmax(fabs(one), fabs(two)))
+            return false;
+    }
+    return true;
+}
+
+/* Differences of what is another function every time say nothing of the adjoint. What is no number is
+ * wrong all the same. */
+void gradcheck_steady(struct gradcheck *check)
+{
+    enum { RUNS = 3 };
+    struct gradcheck_result *result = check->result;
+    for (int k = 0; k < RUNS && !result->unsteady; k++) {
+        struct diff_probe again;
+        if (!diff_probe_init(&again, check->base.ranks))
+            return;
+        result->unsteady = gradcheck_world(check, &again, 0) && !computes_the_same(check, &again);
+        diff_probe_release(&again);
+    }
+    for (size_t i = 0; result->unsteady && i < result->row_count; i++) {
+        struct trace_gradient *row = &result->rows[i].check;
+        if (trace_gradient_wrong(row) && isfinite(row->analytic))
+            row->undecided = "noise";
+    }
+    gradcheck_failures_count(result);
+}
+
 void gradcheck_delivery(struct gradcheck *check)
 {
     struct gradcheck_result *result = check->result;
     bool missed;
-    if (!result->row_count || result->failed || result->non_finite)
+    if (!result->row_count || result->failed || result->non_finite || result->unsteady)
         return; /* without a gradient there is nothing to compare, and a program runs once */
     if (!differs(check, &circumstances[0], &missed))
         return;
+    if (!missed)
+        gradcheck_steady(check);
+    if (result->unsteady)
+        return; /* which coverage says */
     differs(check, &circumstances[1], &result->memory_missed);
     if (!result->failed)
         differs(check, &circumstances[2], &result->delivery_missed);

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct gradcheck_options gradcheck_options_default(void)
 {
@@ -94,6 +95,16 @@ static void stuck_note(struct gradcheck *check)
         snprintf(check->result->stuck, sizeof check->result->stuck, "%s", stuck->operation->name);
 }
 
+static bool some_are_noisy(const struct gradcheck_result *result)
+{
+    for (size_t i = 0; i < result->row_count; i++) {
+        const char *doubt = result->rows[i].check.undecided;
+        if (doubt && !strcmp(doubt, "noise"))
+            return true;
+    }
+    return false;
+}
+
 int gradcheck_run(const struct diff_runner *runner, const struct gradcheck_options *options,
                   struct gradcheck_result *result)
 {
@@ -131,6 +142,8 @@ int gradcheck_run(const struct diff_runner *runner, const struct gradcheck_optio
     if (options->bisect)
         gradcheck_kinks(&check);
     gradcheck_failures_count(result);
+    if (result->failed || some_are_noisy(result))
+        gradcheck_steady(&check);
     if (options->repeat > 0)
         gradcheck_repeat(&check);
     if (options->sweep)

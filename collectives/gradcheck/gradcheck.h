@@ -112,6 +112,7 @@ struct gradcheck_result {
     int ranks_together;   /* ranks whose inputs were moved together with those of all others only */
     bool delivery_missed; /* nor where messages come late: that run did not finish */
     bool memory_missed;   /* nor where freed memory is overwritten, likewise */
+    bool unsteady;        /* runs of the same inputs do not compute the same */
     bool step_refuted;    /* differences contradict the complex step: it was not used */
     double objective;
     int worlds;        /* run in all */

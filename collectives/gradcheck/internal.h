@@ -167,6 +167,8 @@ void gradcheck_heat_map(struct gradcheck *check, uint32_t epoch);
 bool gradcheck_epochs_prepare(struct gradcheck *check);
 void gradcheck_epochs_release(struct gradcheck *check);
 void gradcheck_failures_count(struct gradcheck_result *result);
+/* Where some are wrong, or noise hides them: whether the program computes the same every time. */
+void gradcheck_steady(struct gradcheck *check);
 /* Where all is right: at other points, too? And where messages come in another order, and late? */
 void gradcheck_points(struct gradcheck *check);
 void gradcheck_delivery(struct gradcheck *check);

@@ -178,8 +178,11 @@ void gradcheck_points(struct gradcheck *check)
 {
     int points = points_most(check);
     check->result->points = 1;
-    for (int number = 1; number < points && !check->result->failed; number++) {
+    for (int number = 1; number < points && !check->result->failed && !check->result->unsteady;
+         number++) {
         point_look(check, number);
         gradcheck_failures_count(check->result);
+        if (check->result->failed)
+            gradcheck_steady(check);
     }
 }
