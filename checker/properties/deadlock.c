@@ -302,6 +302,77 @@ static uint32_t waits_for_ended(const struct check_context *context, const struc
     return reason;
 }
 
+/* Whether ranks that are over suffice to hold the node up. Else it waits for any of several, others
+ * among them that stand: it may be that those never come because they are held up. */
+static bool is_held_up(const struct trace *trace, const struct wait_graph *graph, uint32_t node)
+{
+    bool all = graph->nodes[node].kind == WAIT_ANY, found = false;
+    for (uint32_t e = graph->nodes[node].edge; e != TRACE_NO; e = graph->edges[e].next) {
+        uint32_t to = graph->edges[e].to;
+        bool held = to >= trace->ranks ? is_held_up(trace, graph, to)
+                                       : is_ended(trace, graph, to) && !is_failed(trace, to);
+        if (held != all)
+            return held;
+        found = true;
+    }
+    return all && found;
+}
+
+/* Causes: components that are told. Ranks that wait for any of several may be one, if nothing that
+ * they wait for is; else they only wait. */
+struct causes {
+    bool *has;   /* components: something in it is a cause by itself */
+    bool *maybe; /* or waits for any of several, ranks that are over among them */
+    bool *below; /* or for a component of these */
+};
+
+static void causes_init(struct causes *causes, const struct check_context *context,
+                        const struct wait_graph *graph)
+{
+    const struct trace *trace = context->trace;
+    size_t count = graph->component_count;
+    causes->has = check_new(count + 1, sizeof *causes->has);
+    causes->maybe = check_new(count + 1, sizeof *causes->maybe);
+    causes->below = check_new(count + 1, sizeof *causes->below);
+    uint32_t *next = check_new(graph->count + 1, sizeof *next);
+    uint32_t *first = check_new(count + 1, sizeof *first);
+    for (size_t c = 0; c < count; c++)
+        first[c] = TRACE_NO;
+    for (uint32_t n = 0; n < graph->count; n++) {
+        const struct wait_node *node = &graph->nodes[n];
+        size_t over = 0;
+        if (node->goes)
+            continue;
+        next[n] = first[node->component];
+        first[node->component] = n;
+        if (n >= trace->ranks)
+            continue;
+        bool ended = is_ended(trace, graph, n);
+        causes->has[node->component] |=
+            !ended && (node->sink || node->kind == WAIT_NEVER || is_held_up(trace, graph, n));
+        causes->maybe[node->component] |=
+            !ended && waits_for_ended(context, graph, n, NULL, &over, 0) != TRACE_NO;
+    }
+    for (size_t c = 0; c < count; c++) /* those that a component waits for come before it */
+        for (uint32_t n = first[c]; n != TRACE_NO; n = next[n])
+            for (uint32_t e = graph->nodes[n].edge; e != TRACE_NO; e = graph->edges[e].next) {
+                const struct wait_node *to = &graph->nodes[graph->edges[e].to];
+                if (!to->goes && to->component != c)
+                    causes->below[c] |= causes->has[to->component] ||
+                                        causes->maybe[to->component] ||
+                                        causes->below[to->component];
+            }
+    free(next);
+    free(first);
+}
+
+static void causes_release(struct causes *causes)
+{
+    free(causes->has);
+    free(causes->maybe);
+    free(causes->below);
+}
+
 static bool same_place(const struct trace *trace, uint32_t a, uint32_t b)
 {
     return trace->ops[a].form->site == trace->ops[b].form->site &&
@@ -344,22 +415,37 @@ static void report_all_missing(struct finding *finding, const struct check_conte
         check_comm_text(trace, waiting->form->comm, text, sizeof text), waiting->comm_seq + 1);
 }
 
-/* One finding for all ranks that wait, at one place, for ranks that are over. */
+/* Told with `first`: it stands at the same place, or each may be what the other one waits for. */
+static bool is_told_with(const struct trace *trace, const struct wait_graph *graph, uint32_t first,
+                         uint32_t rank)
+{
+    const struct wait_node *one = &graph->nodes[first], *other = &graph->nodes[rank];
+    if (other->goes || other->kind == WAIT_NEVER)
+        return false;
+    return same_place(trace, one->op, other->op) ||
+           (one->component == other->component && !is_held_up(trace, graph, first) &&
+            !is_held_up(trace, graph, rank));
+}
+
+/* One finding for all ranks that wait, at one place or for one another, for ranks that are over. */
 static void report_absent(const struct check_context *context, const struct wait_graph *graph,
                           uint32_t first, bool *reported, struct findings *findings)
 {
     const struct trace *trace = context->trace;
     bool *core = check_new(trace->ranks, sizeof *core);
-    char place[PLACE_TEXT];
-    uint32_t first_op = graph->nodes[first].op;
-    struct finding *finding = findings_add(findings, "D001", "a partner never comes: %s",
-                                           check_short_place(trace, first_op, place, sizeof place));
+    char place[PLACE_TEXT], places[PLACE_TEXT] = "";
+    for (uint32_t rank = first; rank < trace->ranks; rank++) {
+        size_t count = 0;
+        if (!reported[rank] && is_told_with(trace, graph, first, rank) &&
+            waits_for_ended(context, graph, rank, NULL, &count, 0) != TRACE_NO)
+            check_add_place(trace, graph->nodes[rank].op, places, sizeof places);
+    }
+    struct finding *finding = findings_add(findings, "D001", "a partner never comes: %s", places);
     unsigned listed = 0;
     for (uint32_t rank = first; rank < trace->ranks; rank++) {
         uint32_t over[PLACES_LISTED_MAX];
         size_t count = 0;
-        if (graph->nodes[rank].goes || graph->nodes[rank].kind == WAIT_NEVER || reported[rank] ||
-            !same_place(trace, first_op, graph->nodes[rank].op))
+        if (reported[rank] || !is_told_with(trace, graph, first, rank))
             continue;
         uint32_t reason = waits_for_ended(context, graph, rank, over, &count, PLACES_LISTED_MAX);
         if (reason == TRACE_NO)
@@ -420,9 +506,10 @@ static void report_causes(const struct check_context *context, struct wait_graph
     uint32_t *path = check_new(graph->count, sizeof *path);
     bool *component_told = check_new(graph->component_count, sizeof *component_told);
     bool *reported = check_new(trace->ranks, sizeof *reported);
+    struct causes causes;
+    causes_init(&causes, context, graph);
     for (uint32_t rank = 0; rank < trace->ranks; rank++) {
         const struct wait_node *node = &graph->nodes[rank];
-        uint32_t over[1];
         size_t count = 0;
         if (node->goes)
             continue;
@@ -431,7 +518,10 @@ static void report_causes(const struct check_context *context, struct wait_graph
                 report_unexplained(context, graph, rank, findings);
             continue;
         }
-        if (!reported[rank] && waits_for_ended(context, graph, rank, over, &count, 1) != TRACE_NO)
+        bool only_waits = !is_held_up(trace, graph, rank) &&
+                          (causes.has[node->component] || causes.below[node->component]);
+        if (!reported[rank] && !only_waits &&
+            waits_for_ended(context, graph, rank, NULL, &count, 0) != TRACE_NO)
             report_absent(context, graph, rank, reported, findings);
         if (!node->sink || component_told[node->component])
             continue;
@@ -441,6 +531,7 @@ static void report_causes(const struct check_context *context, struct wait_graph
             report_cycle(context, graph, path, length, findings);
     }
     free(path);
+    causes_release(&causes);
     free(component_told);
     free(reported);
 }

@@ -125,8 +125,13 @@ static void expect_told(bool starts, const char *const codes[2], const int calls
         if (findings.items[i].code[0] == 'M') {
             uint32_t op = findings.items[i].op_count ? findings.items[i].ops[0].op : TRACE_NO;
             uint32_t site = op == TRACE_NO ? TRACE_NO : p.trace->ops[op].form->site;
-            snprintf(text + strlen(text), sizeof text - strlen(text), "%s at %d; ",
-                     findings.items[i].code, site == TRACE_NO ? 0 : p.trace->sites[site].line);
+            char one[40];
+            int length = snprintf(one, sizeof one, "%s at %d; ", findings.items[i].code,
+                                  site == TRACE_NO ? 0 : p.trace->sites[site].line);
+            bool first = strcmp(one, text) < 0; /* those of one code come in any order */
+            size_t at = first ? 0 : strlen(text);
+            memmove(text + at + length, text + at, strlen(text + at) + 1);
+            memcpy(text + at, one, (size_t)length);
         }
     tap_is_str(text, wanted, "notes %s of call %d and %s of call %d%s%s", codes[0], calls[0],
                codes[1], calls[1], starts ? ", told by waits" : "",

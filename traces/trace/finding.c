@@ -176,7 +176,10 @@ void finding_seal(struct finding *finding, const struct trace *trace)
                                                           : TRACE_NO;
     }
     qsort(places, count, sizeof *places, hash_order);
-    uint64_t hash = mix_text(0xcbf29ce484222325u, finding->code) ^ site_hash(trace, finding->site);
+    /* Multiplied, or the site would cancel out where the first place is there. */
+    uint64_t hash =
+        (mix_text(0xcbf29ce484222325u, finding->code) ^ site_hash(trace, finding->site)) *
+        0x9e3779b97f4a7c15u;
     for (size_t i = 0; i < count; i++)
         if (i == 0 || places[i] != places[i - 1])
             hash = (hash ^ places[i]) * 0x9e3779b97f4a7c15u;
