@@ -115,8 +115,7 @@ static bool names_code(const char *list, const char *code)
 {
     for (const char *word = list; *word;) {
         size_t length = strcspn(word, " ");
-        if (word[length - 1] == '*' ? strncmp(word, code, length - 1) == 0
-                                    : length == strlen(code) && strncmp(word, code, length) == 0)
+        if (strncmp(word, code, length - (word[length - 1] == '*')) == 0)
             return true;
         word += length;
         word += strspn(word, " ");

@@ -12,10 +12,12 @@
 #define INSTRUCTIONS(row)                                                                          \
     row(0, 1001, 1001) row(1, 0, 1001) row(2, 0, 1001) row(3, 1002, 1002) row(4, 1003, 1003)       \
         row(5, 0, 1003) row(6, 1001, 1001) row(7, 0, 1001)
-#define CODE(number, line, expected)                                                               \
-    ".loc 1 " #line ";.globl sites_instruction_" #number ";sites_instruction_" #number ":;nop;"    \
-    "nop;"
-#define ROW(number, line, expected) {"sites_instruction_" #number, expected},
+#define CODE(file, number, line)                                                                   \
+    ".loc " file " " #line ";.globl sites_instruction_" #number ";sites_instruction_" #number      \
+    ":;nop;nop;"
+#define CODE_BY_GNU(number, line, expected)   CODE("1", number, line)
+#define CODE_BY_CLANG(number, line, expected) CODE("0", number, line)
+#define ROW(number, line, expected)           {"sites_instruction_" #number, expected},
 
 static const struct {
     const char *name;
@@ -25,7 +27,11 @@ enum { ROWS = sizeof rows / sizeof *rows };
 
 __attribute__((noinline, used)) static void instructions(void)
 {
-    __asm__ volatile(INSTRUCTIONS(CODE));
+#ifdef __clang__
+    __asm__ volatile(INSTRUCTIONS(CODE_BY_CLANG));
+#else
+    __asm__ volatile(INSTRUCTIONS(CODE_BY_GNU));
+#endif
 }
 
 static const struct trace_site *site_of(const struct trace *trace, uint32_t site)
@@ -48,8 +54,7 @@ static void lines_of(struct sites *sites, const struct trace *trace, const char 
         const struct trace_site *site = site_of(trace, found);
         tap_is_int(site->line, rows[i].line, "... and has its line");
         tap_is_int(sites_find(sites, path, address), found, "... and the same site once more");
-        tap_ok(site->function && !strncmp(site->function, "sites_instruction_", 18),
-               "... and a function");
+        tap_ok(site->function && strstr(site->function, "instruction"), "... and a function");
     }
 }
 
@@ -62,11 +67,11 @@ static void lines_of_clang(struct sites *sites, const struct trace *trace)
     FILE *file = fopen(path, "w");
     if (file) {
         fprintf(file, "void instructions(void)\n{\n    __asm__ volatile(\"%s\");\n}\n",
-                INSTRUCTIONS(CODE));
+                INSTRUCTIONS(CODE_BY_CLANG));
         fclose(file);
     }
     snprintf(command, sizeof command,
-             "cd %s && clang -g -O1 -fPIC -shared -o lines.so lines.c 2>/dev/null", folder);
+             "cd %s && clang -gdwarf-5 -O1 -fPIC -shared -o lines.so lines.c 2>/dev/null", folder);
     if (!file || system(command) != 0) {
         tap_skip(4 * ROWS, "clang is not there");
     } else {

@@ -65,14 +65,15 @@ static MPI_Datatype draw_struct(struct map *map, int depth)
 
 static MPI_Datatype draw_same(struct map *map, int depth)
 {
-    struct map part = {.length = 0};
+    struct map one = {.length = 0};
     MPI_Aint low, extent, far[2];
-    MPI_Datatype inner = draw(&part, depth - 1), made;
+    MPI_Datatype inner = draw(&one, depth - 1), made;
     int lengths[] = {1 + (int)below(2), 1 + (int)below(2)}, at[] = {0, 3}, times;
+    const int whole[] = {2, 4}, part[] = {lengths[0], lengths[1]}, starts[] = {0, 1};
     MPI_Type_get_extent(inner, &low, &extent);
     far[0] = 0;
     far[1] = 4 * extent;
-    switch (below(6)) {
+    switch (below(11)) {
     case 0:
         times = lengths[0] + 1;
         MPI_Type_contiguous(times, inner, &made);
@@ -90,6 +91,26 @@ static MPI_Datatype draw_same(struct map *map, int depth)
         MPI_Type_create_hindexed_block(2, lengths[0], far, inner, &made);
         break;
     case 4:
+        times = 2 * lengths[0];
+        MPI_Type_create_hvector(2, lengths[0], 3 * extent, inner, &made);
+        break;
+    case 5:
+        times = lengths[0] + lengths[1];
+        MPI_Type_create_hindexed(2, lengths, far, inner, &made);
+        break;
+    case 6:
+        times = 2 * lengths[0];
+        MPI_Type_create_indexed_block(2, lengths[0], at, inner, &made);
+        break;
+    case 7:
+        times = part[0] * part[1];
+        MPI_Type_create_subarray(2, whole, part, starts, MPI_ORDER_C, inner, &made);
+        break;
+    case 8:
+        times = lengths[0] + lengths[1];
+        MPI_Type_indexed(2, (int[]){lengths[0] + lengths[1], 0}, at, inner, &made);
+        break;
+    case 9:
         times = 1;
         MPI_Type_create_resized(inner, 0, 2 * extent, &made);
         break;
@@ -97,7 +118,7 @@ static MPI_Datatype draw_same(struct map *map, int depth)
         times = 1;
         MPI_Type_dup(inner, &made);
     }
-    append(map, &part, times);
+    append(map, &one, times);
     drop(inner);
     return made;
 }
