@@ -229,11 +229,16 @@ static bool checksum_block(void *context, uintptr_t low, size_t length)
     return true;
 }
 
+static uint64_t mixture(const uint64_t sums[4])
+{
+    uint64_t hash = sums[0] * 0x9e3779b97f4a7c15u + sums[1] * 0xd1b54a32d192ed03u +
+                    sums[2] * 0xabc98388fb8fac03u + sums[3] * 0x8cb92ba72f3d8dd7u;
+    return hash ^ hash >> 32;
+}
+
 uint64_t sim_region_checksum(const struct sim_region *region)
 {
     uint64_t sums[4] = {1, 2, 3, 4};
     each_block(region, &(struct block_visit){checksum_block, sums});
-    uint64_t hash = sums[0] * 0x9e3779b97f4a7c15u + sums[1] * 0xd1b54a32d192ed03u +
-                    sums[2] * 0xabc98388fb8fac03u + sums[3] * 0x8cb92ba72f3d8dd7u;
-    return (hash ^ hash >> 32) | 1;
+    return mixture(sums) | 1;
 }

@@ -85,6 +85,30 @@ static void lines_of_clang(struct sites *sites, const struct trace *trace)
     tap_is_int(system(command), 0, "the folder is gone");
 }
 
+/* From the working directory on, without ./ before it. */
+static void told_by_path(struct sites *sites, const struct trace *trace)
+{
+    static const struct {
+        bool here; /* behind the working directory */
+        const char *path, *told;
+    } paths[] = {{true, "/./not here.so", "not here.so"},
+                 {true, "/a/not here.so", "a/not here.so"},
+                 {true, " not here.so", NULL},
+                 {false, "././not here.so", "not here.so"},
+                 {false, ".not/here.so", ".not/here.so"},
+                 {false, "n/not here.so", "n/not here.so"},
+                 {false, "/.not here.so", "/.not here.so"}};
+    char folder[3000], path[4096], text[4096];
+    if (!getcwd(folder, sizeof folder))
+        return;
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        snprintf(path, sizeof path, "%s%s", paths[i].here ? folder : "", paths[i].path);
+        trace_site_text(trace, sites_find(sites, path, 9), text, sizeof text);
+        tap_is_str(text, paths[i].told ? paths[i].told : path, "a file is told as %s",
+                   paths[i].told ? paths[i].told : "its whole path");
+    }
+}
+
 int main(void)
 {
     char own[4096], text[512];
@@ -101,11 +125,7 @@ int main(void)
     trace_site_text(trace, absent, text, sizeof text);
     tap_is_str(text, "/nowhere/at all.so", "what cannot be read is told by its file");
     tap_is_int(site_of(trace, absent)->line, 0, "... without a line");
-    if (!getcwd(own, sizeof own - 40))
-        return 1;
-    strcat(own, "/./not here.so");
-    trace_site_text(trace, sites_find(sites, own, 9), text, sizeof text);
-    tap_is_str(text, "not here.so", "paths are told from the working directory on");
+    told_by_path(sites, trace);
     sites_free(sites);
     trace_free(trace);
     return tap_done();
