@@ -122,7 +122,7 @@ static bool computes_the_same(const struct gradcheck *check, const struct diff_p
  * wrong all the same. */
 void gradcheck_steady(struct gradcheck *check)
 {
-    enum { RUNS = 3 };
+    enum { RUNS = 8 };
     struct gradcheck_result *result = check->result;
     for (int k = 0; k < RUNS && !result->unsteady; k++) {
         struct diff_probe again;

@@ -56,7 +56,7 @@ int main(int argc, char **argv)
     double values[2] = {0.5 + rank, 1.5 - 0.3 * rank};
     struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
     struct diff_tensor *x = diff_input(tape, "x", DIFF_DOUBLE, 1, (size_t[]){2}, values);
-    struct diff_tensor *y = diff_scale(diff_mul(x, x), 1.0 + (rank ? 0 : drawn(argv[1], argv[2])) % 2);
+    struct diff_tensor *y = diff_scale(diff_mul(x, x), 1.0 + (rank ? 0 : drawn(argv[1], argv[2])) % 16);
     diff_backward(diff_sum(diff_allreduce(y, MPI_SUM, MPI_COMM_WORLD)));
     diff_tape_free(tape);
     MPI_Finalize();
