@@ -50,7 +50,7 @@ static void report_what_waits(struct findings *findings, size_t first)
 
 static bool never_waited(const struct trace_op *op)
 {
-    return check_is_start(op) && op->request == TRACE_NO && op_kind_class(op->kind) != CLASS_NONE &&
+    return check_is_start(op) && op->request == TRACE_NO && check_class(op) != CLASS_NONE &&
            !check_is_second(op) && (op->state == STATE_COMPLETE || op->state == STATE_POSTED);
 }
 
