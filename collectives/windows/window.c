@@ -37,9 +37,10 @@ struct window_at *window_at(struct diff_window *window, const struct diff_channe
 void window_make(void *memory, size_t count, size_t size, MPI_Comm comm, MPI_Win *win)
 {
     MPI_Info info;
+    MPI_Win_create(memory, (MPI_Aint)(count * size), (int)size, MPI_INFO_NULL, comm, win);
     MPI_Info_create(&info);
     MPI_Info_set(info, "simrun_keeps_order", "true");
-    MPI_Win_create(memory, (MPI_Aint)(count * size), (int)size, info, comm, win);
+    MPI_Win_set_info(*win, info);
     MPI_Info_free(&info);
 }
 

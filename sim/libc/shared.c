@@ -104,6 +104,13 @@ int hcreate(size_t room)
     return real(room);
 }
 
+/* The thread sanitizer calls these before any of our own code can run; it has the real ones. */
+#if defined __has_feature
+#if __has_feature(thread_sanitizer)
+#define NO_EARLY_ONES
+#endif
+#endif
+#ifndef NO_EARLY_ONES
 EARLY pid_t getpid(void)
 {
     static _Atomic bool told;
@@ -112,12 +119,15 @@ EARLY pid_t getpid(void)
     return __getpid();
 }
 
+#endif
+
 EARLY void libc_shared_limits(const void *caller)
 {
     static _Atomic bool told;
     libc_shared(&told, caller, "setrlimit" CHANGES_ALL);
 }
 
+#ifndef NO_EARLY_ONES
 EARLY int setrlimit(__rlimit_resource_t resource, const struct rlimit *limits)
 {
     libc_shared_limits(LIBC_CALLER);
@@ -130,6 +140,8 @@ EARLY int setrlimit64(__rlimit_resource_t resource, const struct rlimit64 *limit
     return prlimit64(0, resource, limits, NULL);
 }
 
+#endif
+
 /* Locks of a file that belong to the process; those of an open file (F_OFD_SETLK) and flock's do not. */
 static void locks_are_shared(int command, const void *caller)
 {
@@ -140,6 +152,7 @@ static void locks_are_shared(int command, const void *caller)
             "locks of fcntl and lockf do not keep ranks out, as the process owns them: flock does");
 }
 
+#ifndef NO_EARLY_ONES
 int fcntl(int file, int command, ...)
 {
     LIBC_REAL(fcntl);
@@ -161,6 +174,8 @@ int fcntl64(int file, int command, ...)
     locks_are_shared(command, LIBC_CALLER);
     return real(file, command, argument);
 }
+
+#endif
 
 int lockf(int file, int command, off_t length)
 {
