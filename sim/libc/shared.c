@@ -12,12 +12,15 @@
 
 #define CHANGES_ALL " changes all ranks: it cannot be of one alone"
 
-/* The address sanitizer calls some of these before anything instrumented may run. */
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__ || defined __clang__
-#define EARLY __attribute__((no_sanitize("address", "undefined", "thread")))
-#else
-#define EARLY
+/* gcc says it by a macro, clang by a question. */
+#ifdef __SANITIZE_THREAD__
+#define THREAD_SANITIZED
+#elif defined __has_feature
+#if __has_feature(thread_sanitizer)
+#define THREAD_SANITIZED
 #endif
+#endif
+#define EARLY __attribute__((no_sanitize("address", "undefined")))
 
 /* Libc's other name of getpid. */
 pid_t __getpid(void);
@@ -104,13 +107,34 @@ int hcreate(size_t room)
     return real(room);
 }
 
-/* The thread sanitizer calls these before any of our own code can run; it has the real ones. */
-#if defined __has_feature
-#if __has_feature(thread_sanitizer)
-#define NO_EARLY_ONES
-#endif
-#endif
-#ifndef NO_EARLY_ONES
+void libc_shared_limits(const void *caller)
+{
+    static _Atomic bool told;
+    libc_shared(&told, caller, "setrlimit" CHANGES_ALL);
+}
+
+/* Locks of a file that belong to the process; those of an open file (F_OFD_SETLK) and flock's do not. */
+static void locks_are_shared(bool locks, const void *caller)
+{
+    static _Atomic bool told;
+    if (locks)
+        libc_shared(
+            &told, caller,
+            "locks of fcntl and lockf do not keep ranks out, as the process owns them: flock does");
+}
+
+int lockf(int file, int command, off_t length)
+{
+    LIBC_REAL(lockf);
+    locks_are_shared(command == F_LOCK || command == F_TLOCK, LIBC_CALLER);
+    return real(file, command, length);
+}
+
+/* ---- what a sanitizer calls before anything of ours may run ----
+ * The address sanitizer's calls are answered without a variable that it watches. The thread
+ * sanitizer's are not: a build with it leaves these functions alone, and says nothing of them. */
+#ifndef THREAD_SANITIZED
+
 EARLY pid_t getpid(void)
 {
     static _Atomic bool told;
@@ -119,67 +143,33 @@ EARLY pid_t getpid(void)
     return __getpid();
 }
 
-#endif
-
-EARLY void libc_shared_limits(const void *caller)
-{
-    static _Atomic bool told;
-    libc_shared(&told, caller, "setrlimit" CHANGES_ALL);
-}
-
-#ifndef NO_EARLY_ONES
 EARLY int setrlimit(__rlimit_resource_t resource, const struct rlimit *limits)
 {
-    libc_shared_limits(LIBC_CALLER);
+    if (tell_shared)
+        libc_shared_limits(LIBC_CALLER);
     return prlimit64(0, resource, (const struct rlimit64 *)limits, NULL);
 }
 
 EARLY int setrlimit64(__rlimit_resource_t resource, const struct rlimit64 *limits)
 {
-    libc_shared_limits(LIBC_CALLER);
+    if (tell_shared)
+        libc_shared_limits(LIBC_CALLER);
     return prlimit64(0, resource, limits, NULL);
 }
 
-#endif
+#define FCNTL(name)                                                                                \
+    int name(int file, int command, ...)                                                           \
+    {                                                                                              \
+        LIBC_REAL(name);                                                                           \
+        va_list arguments;                                                                         \
+        va_start(arguments, command);                                                              \
+        void *argument = va_arg(arguments, void *);                                                \
+        va_end(arguments);                                                                         \
+        locks_are_shared(command == F_SETLK || command == F_SETLKW, LIBC_CALLER);                  \
+        return real(file, command, argument);                                                      \
+    }
 
-/* Locks of a file that belong to the process; those of an open file (F_OFD_SETLK) and flock's do not. */
-static void locks_are_shared(int command, const void *caller)
-{
-    static _Atomic bool told;
-    if (command == F_SETLK || command == F_SETLKW)
-        libc_shared(
-            &told, caller,
-            "locks of fcntl and lockf do not keep ranks out, as the process owns them: flock does");
-}
-
-#ifndef NO_EARLY_ONES
-int fcntl(int file, int command, ...)
-{
-    LIBC_REAL(fcntl);
-    va_list arguments;
-    va_start(arguments, command);
-    void *argument = va_arg(arguments, void *);
-    va_end(arguments);
-    locks_are_shared(command, LIBC_CALLER);
-    return real(file, command, argument);
-}
-
-int fcntl64(int file, int command, ...)
-{
-    LIBC_REAL(fcntl64);
-    va_list arguments;
-    va_start(arguments, command);
-    void *argument = va_arg(arguments, void *);
-    va_end(arguments);
-    locks_are_shared(command, LIBC_CALLER);
-    return real(file, command, argument);
-}
+FCNTL(fcntl)
+FCNTL(fcntl64)
 
 #endif
-
-int lockf(int file, int command, off_t length)
-{
-    LIBC_REAL(lockf);
-    locks_are_shared(command == F_LOCK || command == F_TLOCK ? F_SETLK : F_GETLK, LIBC_CALLER);
-    return real(file, command, length);
-}

@@ -44,9 +44,8 @@ void sim_request_delete(struct sim_request *request)
     if (request->call)
         request->work->release(request);
     sim_held_free(request->held);
-    for (int i = 0; i < 2; i++)
-        if (request->part[i])
-            sim_request_delete(request->part[i]);
+    for (int i = 0; i < 2 && request->part[i]; i++)
+        sim_request_delete(request->part[i]);
     if (request->type)
         sim_datatype_release(request->type);
     request->magic = 0;
@@ -116,9 +115,8 @@ void sim_request_fill(struct sim_request *request)
 {
     if (request->partitioned && request->partitioned_fill)
         request->partitioned_fill(request->partitioned);
-    for (int i = 0; i < 2; i++)
-        if (request->part[i])
-            sim_request_fill(request->part[i]);
+    for (int i = 0; i < 2 && request->part[i]; i++)
+        sim_request_fill(request->part[i]);
     if (!request->held)
         return;
     ptrdiff_t back = -sim_held_shift(request->held);

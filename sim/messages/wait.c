@@ -151,9 +151,8 @@ static int finish(struct sim_request *request, MPI_Request *handle, MPI_Status *
     }
     sim_request_status(request, status);
     bool told = sim_pending_end(request->owner, request);
-    for (int i = 0; i < 2; i++)
-        if (request->part[i])
-            look_at(request->part[i], told);
+    for (int i = 0; i < 2 && request->part[i]; i++)
+        look_at(request->part[i], told);
     look_at(request, told);
     if (request->call)
         request->work->tell(request);

@@ -73,14 +73,16 @@ int sim_win_raise_failure(struct sim_win *win, int error, const char *function)
 void sim_win_wait(struct sim_win *win)
 {
     win->waits = true;
+    win->window->waiting++;
     sim_rank_block_reconsidering(win->owner);
+    win->window->waiting--;
     win->waits = false;
 }
 
 void sim_win_changed(struct sim_window *window)
 {
     sim_world_changed(window->world);
-    for (int i = 0; i < window->size; i++) {
+    for (int i = 0; window->waiting && i < window->size; i++) {
         struct sim_win *win = window->parts[i].win;
         if (win && win->waits && sim_rank_waits(win->owner)) {
             win->waits = false;

@@ -50,6 +50,7 @@ struct sim_window {
     struct sim_world *world;
     int size, members; /* members: who has not freed it */
     int flavor;
+    int waiting;   /* members that wait until something of it changes */
     bool separate; /* allocated memory is not contiguous */
     char *memory;  /* allocated for all; NULL: none */
     /* Shared, and members touched it by atomic operations: those may order what others do. */
