@@ -255,7 +255,8 @@ longest  := tests/cli/catalogue.t $(addprefix $(BUILD)/tests/,systems/test_serve
             tests/memory/algorithms.t tests/memory/helpers.t tests/memory/memory.t
 ordered  := $(filter $(tests) $(scripts),$(longest)) $(filter-out $(longest),$(tests) $(scripts))
 check: check-programs $(wildcard build/peers/*/libsimrecord.so)
-	@unset MAKEFLAGS; OMP_WAIT_POLICY=passive SIMRUN=$(BUILD)/simrun BUILD=$(BUILD) prove --directives -e '' $(ordered)
+	@unset MAKEFLAGS; OMP_WAIT_POLICY=passive HARNESS_OPTIONS=$${HARNESS_OPTIONS:-j$$(nproc | awk '{ print $$1 < 8 ? $$1 : 8 }')} \
+	  SIMRUN=$(BUILD)/simrun BUILD=$(BUILD) prove --directives -e '' $(ordered)
 
 $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(BUILD)/libsimrun.a
 	@mkdir -p $(@D)
