@@ -39,14 +39,17 @@ static bool memory(struct planner *planner)
 
 /* ---- operations ---- */
 
-/* "column 3: 0SEND_F1": what stands in the cell; derived messages add what they are. */
+/* "column 3: 0SEND_F1": what stands in the cell; derived messages add what they are. A text that goes on ends in "...": no writer takes
+ * it for the cell. */
 static uint32_t site_of(struct planner *planner, const struct csv_cell *cell,
                         const struct csv_action *derived)
 {
-    char text[160];
+    enum { SHOWN = 1000 };
+    char text[SHOWN + 100];
     const char *data = (const char *)planner->table->input->data + cell->offset;
-    int used = snprintf(text, sizeof text, "column %u: %.*s", cell->column + 1,
-                        cell->length < 80 ? (int)cell->length : 80, data);
+    bool whole = cell->length <= SHOWN;
+    int used = snprintf(text, sizeof text, "column %u: %.*s%s", cell->column + 1,
+                        whole ? (int)cell->length : SHOWN, data, whole ? "" : "...");
     if (derived)
         snprintf(text + used, sizeof text - (size_t)used, " derives %u%s%u", derived->stage,
                  csv_kind_name(derived->kind), derived->microbatch);

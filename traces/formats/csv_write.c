@@ -52,6 +52,20 @@ static bool any_derived(const struct trace *trace)
     return false;
 }
 
+static bool refuse(const struct trace *trace, size_t op, struct failure *failure)
+{
+    const struct trace_op *row = &trace->ops[op];
+    const char *function =
+        row->form->site < trace->site_count ? trace->sites[row->form->site].function : "";
+    size_t length = strlen(function);
+    bool cut = length > 3 && !strcmp(function + length - 3, "...");
+    failure_set(failure, FAILURE_INPUT, "%s: operation %u of rank %u comes from %s", trace->program,
+                trace_op_seq(trace, row), row->rank,
+                cut ? "a cell that is too long to be written"
+                    : "no schedule, so it has no cell to be written to");
+    return false;
+}
+
 /* Operations of one cell follow each other and share its site. */
 static bool write_row(const struct trace *trace, uint32_t rank, bool sequence, FILE *out,
                       struct failure *failure)
@@ -59,13 +73,8 @@ static bool write_row(const struct trace *trace, uint32_t rank, bool sequence, F
     long written = 0;
     for (size_t i = trace->rank_begin[rank]; i < trace->rank_begin[rank + 1]; i++) {
         struct cell_text cell;
-        if (!cell_of(trace, &trace->ops[i], &cell)) {
-            failure_set(failure, FAILURE_INPUT,
-                        "%s: operation %u of rank %u comes from no schedule, so it has no cell to "
-                        "be written to",
-                        trace->program, trace_op_seq(trace, &trace->ops[i]), rank);
-            return false;
-        }
+        if (!cell_of(trace, &trace->ops[i], &cell))
+            return refuse(trace, i, failure);
         if (i > trace->rank_begin[rank] && trace->ops[i - 1].form->site == trace->ops[i].form->site)
             continue;
         bool next =
