@@ -215,7 +215,7 @@ static bool is_odd(const struct trace *trace, const struct trace_op *op)
         return true;
     if (class == CLASS_SEND && op->match == TRACE_NO)
         return true;
-    return class != CLASS_NONE && check_is_start(op) &&
+    return check_is_start(op) && op_kind_class(op->kind) != CLASS_NONE && !(op->flags & OP_CUT) &&
            (op->request == TRACE_NO || op->state == STATE_POSTED);
 }
 

@@ -50,8 +50,9 @@ static void report_what_waits(struct findings *findings, size_t first)
 
 static bool never_waited(const struct trace_op *op)
 {
-    return check_is_start(op) && op->request == TRACE_NO && check_class(op) != CLASS_NONE &&
-           !check_is_second(op) && (op->state == STATE_COMPLETE || op->state == STATE_POSTED);
+    return check_is_start(op) && op->request == TRACE_NO && op_kind_class(op->kind) != CLASS_NONE &&
+           !(op->flags & OP_CUT) && !check_is_second(op) &&
+           (op->state == STATE_COMPLETE || op->state == STATE_POSTED);
 }
 
 void check_leaks(const struct check_context *context, struct findings *findings)

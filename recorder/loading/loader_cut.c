@@ -180,6 +180,7 @@ void loader_cut(struct loader *loader, struct trace_plain_op *op)
         op->peer = op->peer >= 0 ? (int32_t)loader->rank : op->peer;
     } else if (class == CLASS_SEND || class == CLASS_RECEIVE ||
                (class == CLASS_PROBE && op->peer_matched >= 0)) {
+        op->flags |= OP_CUT;
         op->peer = op->peer_matched = TRACE_NONE;
         op->count_matched = class == CLASS_SEND ? op->count_matched : 0;
     }

@@ -28,6 +28,10 @@ static void some(unsigned s)
 {
     int size = (s >> 16) % 1000, tag = (s >> 8) % 30000, d = 1 + (s >> 4) % (n - 1), to = (r + d) % n, from = (r - d + n) % n;
     MPI_Request q[2];
+    if (s >> 14 & 1) { /* to nobody */
+        MPI_Isend(a, size, MPI_CHAR, MPI_PROC_NULL, tag, MPI_COMM_WORLD, q);
+        MPI_Wait(q, MPI_STATUS_IGNORE);
+    }
     if (s >> 20 & 1) {
         MPI_Irecv(b, size, MPI_CHAR, from, tag, MPI_COMM_WORLD, q);
         MPI_Isend(a, size, MPI_CHAR, to, tag, MPI_COMM_WORLD, q + 1);

@@ -13,9 +13,9 @@ const size_t jsonl_field_count = sizeof jsonl_fields / sizeof *jsonl_fields;
 
 static const char *const states[] = {"never",  "posted",    "blocked", "complete",
                                      "failed", "cancelled", NULL};
-static const char *const flags[] = {"nonblocking", "persistent", "compound",
-                                    "in_place",    "inactive",   "buffer_changed",
-                                    "adjoint",     "across",     NULL};
+static const char *const flags[] = {
+    "nonblocking",    "persistent", "compound", "in_place", "inactive",
+    "buffer_changed", "adjoint",    "across",   "cut",      NULL};
 
 static const char *const *const words[] = {[JSONL_STATES] = states,
                                            [JSONL_FLAGS] = flags,

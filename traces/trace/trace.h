@@ -56,7 +56,8 @@ enum op_flag {
     OP_INACTIVE = 16,       /* a wait on a null or inactive request */
     OP_BUFFER_CHANGED = 32, /* the checksum of a pending send buffer differed at completion */
     OP_ADJOINT = 64,        /* issued by the backward engine */
-    OP_INTERCOMM = 128      /* on an intercommunicator: the two groups need not give the same */
+    OP_INTERCOMM = 128,     /* on an intercommunicator: the two groups need not give the same */
+    OP_CUT = 256 /* of a record whose beginning was dropped: its partner, its wait may be gone */
 };
 
 /* What operations have in common that one place of the program issues again and again: kept once. It
