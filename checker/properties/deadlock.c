@@ -288,12 +288,16 @@ static uint32_t waits_for_ended(const struct check_context *context, const struc
 {
     const struct trace *trace = context->trace;
     uint32_t reason = TRACE_NO;
-    for (uint32_t e = graph->nodes[node].edge; e != TRACE_NO; e = graph->edges[e].next) {
+    const struct wait_anybody *anybody = wait_anybody_of(graph, node);
+    uint32_t first = graph->nodes[anybody ? anybody->node : node].edge;
+    for (uint32_t e = first; e != TRACE_NO; e = graph->edges[e].next) {
         uint32_t to = graph->edges[e].to;
+        if (anybody && (!wait_is_over(graph, to) || (reason != TRACE_NO && *count == limit)))
+            break;
         if (to >= trace->ranks) {
             uint32_t deeper = waits_for_ended(context, graph, to, over, count, limit);
             reason = deeper != TRACE_NO ? deeper : reason;
-        } else if (is_ended(trace, graph, to) && !is_failed(trace, to)) {
+        } else if (wait_is_over(graph, to)) {
             reason = graph->nodes[node].op;
             if (*count < limit)
                 over[(*count)++] = to;
@@ -306,11 +310,14 @@ static uint32_t waits_for_ended(const struct check_context *context, const struc
  * among them that stand: it may be that those never come because they are held up. */
 static bool is_held_up(const struct trace *trace, const struct wait_graph *graph, uint32_t node)
 {
+    const struct wait_anybody *anybody = wait_anybody_of(graph, node);
+    if (anybody)
+        return anybody->open == 0 ||
+               (anybody->open == 1 && anybody->opened == graph->nodes[node].own);
     bool all = graph->nodes[node].kind == WAIT_ANY, found = false;
     for (uint32_t e = graph->nodes[node].edge; e != TRACE_NO; e = graph->edges[e].next) {
         uint32_t to = graph->edges[e].to;
-        bool held = to >= trace->ranks ? is_held_up(trace, graph, to)
-                                       : is_ended(trace, graph, to) && !is_failed(trace, to);
+        bool held = to >= trace->ranks ? is_held_up(trace, graph, to) : wait_is_over(graph, to);
         if (held != all)
             return held;
         found = true;

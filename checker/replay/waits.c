@@ -11,7 +11,7 @@ static uint32_t add_node(struct wait_graph *graph, enum wait_kind kind, uint32_t
 {
     graph->nodes = check_grow(graph->nodes, &graph->room, graph->count + 1, sizeof *graph->nodes);
     graph->nodes[graph->count] = (struct wait_node){
-        .kind = (uint8_t)kind, .op = op, .edge = TRACE_NO, .component = TRACE_NO};
+        .kind = (uint8_t)kind, .op = op, .edge = TRACE_NO, .component = TRACE_NO, .own = TRACE_NO};
     return (uint32_t)graph->count++;
 }
 
@@ -127,6 +127,56 @@ static void wait_in_batch(struct wait_graph *graph, uint32_t node, uint32_t op)
     free(stack);
 }
 
+bool wait_is_over(const struct wait_graph *graph, uint32_t node)
+{
+    const struct trace *trace = graph->context->trace;
+    return node < trace->ranks && graph->nodes[node].kind == WAIT_NEVER &&
+           graph->nodes[node].op == TRACE_NO && trace->rank_info[node].state == RANK_FINISHED;
+}
+
+const struct wait_anybody *wait_anybody_of(const struct wait_graph *graph, uint32_t node)
+{
+    if (graph->nodes[node].own == TRACE_NO)
+        return NULL;
+    return &graph->anybody[graph->context->trace->ops[graph->nodes[node].op].form->comm];
+}
+
+/* Edges are put before others: those that are over last. */
+static void add_members(struct wait_graph *graph, struct wait_anybody *anybody, uint32_t comm,
+                        bool over)
+{
+    const struct trace *trace = graph->context->trace;
+    for (uint32_t i = check_comm_size(trace, comm); i-- > 0;) {
+        uint32_t member = check_comm_member(trace, comm, i);
+        if (member >= trace->ranks || wait_is_over(graph, member) != over)
+            continue;
+        add_edge(graph, anybody->node, member);
+        if (!over) {
+            anybody->open++;
+            anybody->opened = member;
+        }
+    }
+}
+
+/* Whoever receives from any source: the others of the communicator. Itself is a member of the node
+ * that they share, too: it goes only if another one does, so that this makes nobody go. */
+static void wait_for_anybody(struct wait_graph *graph, uint32_t node, const struct trace_op *call)
+{
+    struct wait_anybody *anybody = &graph->anybody[call->form->comm];
+    if (anybody->node == TRACE_NO) {
+        anybody->node = add_node(graph, WAIT_ANY, TRACE_NO);
+        add_members(graph, anybody, call->form->comm, false);
+        add_members(graph, anybody, call->form->comm, true);
+    }
+    uint32_t first = graph->nodes[anybody->node].edge;
+    bool others = first != TRACE_NO &&
+                  (graph->edges[first].to != call->rank || graph->edges[first].next != TRACE_NO);
+    if (!others)
+        return;
+    graph->nodes[node].own = call->rank;
+    add_edge(graph, node, anybody->node);
+}
+
 static void wait_for_peer(struct wait_graph *graph, uint32_t node, uint32_t op)
 {
     const struct trace *trace = graph->context->trace;
@@ -141,12 +191,8 @@ static void wait_for_peer(struct wait_graph *graph, uint32_t node, uint32_t op)
         return;
     }
     uint32_t any = add_node(graph, WAIT_ANY, op);
-    for (uint32_t i = check_comm_size(trace, call->form->comm); i-- > 0;) {
-        uint32_t member = check_comm_member(trace, call->form->comm, i);
-        if (member < trace->ranks && member != call->rank)
-            add_edge(graph, any, member);
-    }
     add_edge(graph, node, any);
+    wait_for_anybody(graph, any, call);
 }
 
 static void wait_for_lock(struct wait_graph *graph, uint32_t node, uint32_t op)
@@ -392,6 +438,9 @@ void wait_graph_init(struct wait_graph *graph, const struct check_context *conte
     *graph = (struct wait_graph){.context = context, .finalize = TRACE_NO};
     graph->node_of_group = check_new(context->group_count, sizeof *graph->node_of_group);
     memset(graph->node_of_group, 0xff, context->group_count * sizeof *graph->node_of_group);
+    graph->anybody = check_new(context->trace->comm_count, sizeof *graph->anybody);
+    for (size_t i = 0; i < context->trace->comm_count; i++)
+        graph->anybody[i].node = TRACE_NO;
     for (uint32_t rank = 0; rank < context->trace->ranks; rank++)
         add_node(graph, WAIT_FREE, TRACE_NO);
     for (uint32_t rank = 0; rank < context->trace->ranks; rank++)
@@ -409,46 +458,93 @@ void wait_graph_release(struct wait_graph *graph)
     free(graph->nodes);
     free(graph->edges);
     free(graph->node_of_group);
+    free(graph->anybody);
     *graph = (struct wait_graph){0};
 }
 
-/* Breadth first from `start` back to it; the length, path in order from start. */
-static size_t cycle_from(const struct wait_graph *graph, uint32_t start, size_t limit,
-                         uint32_t *parent, uint32_t *queue, uint32_t *path)
+struct round {
+    const struct wait_graph *graph;
+    uint32_t start;
+    uint32_t *parent, *queue;
+    size_t head, tail;
+    bool *has_start; /* nodes that stand for anybody: the start is a member */
+};
+
+/* A node next to `node`; true: it is where the round began. */
+static bool look(struct round *round, uint32_t node, uint32_t to)
 {
-    memset(parent, 0xff, graph->count * sizeof *parent);
-    size_t head = 0, tail = 0;
-    queue[tail++] = start;
-    while (head < tail) {
-        uint32_t node = queue[head++];
-        for (uint32_t e = graph->nodes[node].edge; e != TRACE_NO; e = graph->edges[e].next) {
-            uint32_t to = graph->edges[e].to;
-            if (to == start) {
-                size_t length = 1;
-                for (uint32_t n = node; n != start; n = parent[n])
-                    length++;
-                if (length >= limit)
-                    return 0;
-                size_t at = length;
-                for (uint32_t n = node; n != start; n = parent[n])
-                    path[--at] = n;
-                path[0] = start;
-                return length;
-            }
-            if (graph->nodes[to].component != graph->nodes[start].component ||
-                graph->nodes[to].goes || parent[to] != TRACE_NO)
-                continue;
-            parent[to] = node;
-            queue[tail++] = to;
-        }
+    const struct wait_node *nodes = round->graph->nodes;
+    if (to == round->start)
+        return true;
+    if (nodes[to].component != nodes[round->start].component || nodes[to].goes ||
+        round->parent[to] != TRACE_NO)
+        return false;
+    round->parent[to] = node;
+    round->queue[round->tail++] = to;
+    return false;
+}
+
+/* The others of a communicator, as if each were next to `node`: looked through once. */
+static bool look_at_anybody(struct round *round, uint32_t node, uint32_t anybody)
+{
+    const struct wait_graph *graph = round->graph;
+    bool of_start = graph->nodes[node].own == round->start;
+    if (round->parent[anybody] != TRACE_NO)
+        return !of_start && round->has_start[anybody];
+    round->parent[anybody] = node;
+    for (uint32_t e = graph->nodes[anybody].edge; e != TRACE_NO; e = graph->edges[e].next) {
+        uint32_t to = graph->edges[e].to;
+        if (of_start && to == round->start)
+            round->has_start[anybody] = true;
+        else if (look(round, node, to))
+            return true;
+    }
+    return false;
+}
+
+static bool look_around(struct round *round, uint32_t node)
+{
+    const struct wait_graph *graph = round->graph;
+    for (uint32_t e = graph->nodes[node].edge; e != TRACE_NO; e = graph->edges[e].next) {
+        uint32_t to = graph->edges[e].to;
+        if (graph->nodes[node].own != TRACE_NO ? look_at_anybody(round, node, to)
+                                               : look(round, node, to))
+            return true;
+    }
+    return false;
+}
+
+/* Breadth first from the start back to it; the length, path in order from there. */
+static size_t cycle_from(struct round *round, size_t limit, uint32_t *path)
+{
+    memset(round->parent, 0xff, round->graph->count * sizeof *round->parent);
+    memset(round->has_start, 0, round->graph->count * sizeof *round->has_start);
+    round->head = round->tail = 0;
+    round->queue[round->tail++] = round->start;
+    while (round->head < round->tail) {
+        uint32_t node = round->queue[round->head++];
+        if (!look_around(round, node))
+            continue;
+        size_t length = 1;
+        for (uint32_t n = node; n != round->start; n = round->parent[n])
+            length++;
+        if (length >= limit)
+            return 0;
+        size_t at = length;
+        for (uint32_t n = node; n != round->start; n = round->parent[n])
+            path[--at] = n;
+        path[0] = round->start;
+        return length;
     }
     return 0;
 }
 
 size_t wait_graph_cycle(const struct wait_graph *graph, uint32_t component, uint32_t *path)
 {
-    uint32_t *parent = check_new(graph->count, sizeof *parent);
-    uint32_t *queue = check_new(graph->count, sizeof *queue);
+    struct round round = {.graph = graph,
+                          .parent = check_new(graph->count, sizeof *round.parent),
+                          .queue = check_new(graph->count, sizeof *round.queue),
+                          .has_start = check_new(graph->count, sizeof *round.has_start)};
     uint32_t *found = check_new(graph->count, sizeof *found);
     size_t best = SIZE_MAX, starts = 0;
     for (uint32_t rank = 0; rank < graph->context->trace->ranks && starts < CYCLE_STARTS_MAX;
@@ -456,14 +552,16 @@ size_t wait_graph_cycle(const struct wait_graph *graph, uint32_t component, uint
         if (graph->nodes[rank].goes || graph->nodes[rank].component != component)
             continue;
         starts++;
-        size_t length = cycle_from(graph, rank, best, parent, queue, found);
+        round.start = rank;
+        size_t length = cycle_from(&round, best, found);
         if (length) {
             best = length;
             memcpy(path, found, length * sizeof *path);
         }
     }
-    free(parent);
-    free(queue);
+    free(round.parent);
+    free(round.queue);
+    free(round.has_start);
     free(found);
     return best == SIZE_MAX ? 0 : best;
 }

@@ -1,6 +1,7 @@
 /* Who waits for whom when a run stands still: an AND/OR graph over ranks, reduced by signals.
  *
- * Node r < ranks is rank r. Further nodes stand for a collective call or one request of a wait.
+ * Node r < ranks is rank r. Further nodes stand for a collective call, one request of a wait, or
+ * for anybody of a communicator, whom all that receive there from any source share.
  * Rules:
  *  1. A node goes when all (WAIT_ALL) or one (WAIT_ANY) of the nodes it waits for go.
  *  2. A running or polling rank goes; a finished, aborted or crashed one never does (WAIT_NEVER).
@@ -20,10 +21,18 @@ struct wait_node {
     uint32_t op;        /* the op it stands in or for, TRACE_NO */
     uint32_t edge;      /* first edge, TRACE_NO */
     uint32_t component; /* valid where it stands */
+    uint32_t own;       /* who receives from any source: itself is not meant; else TRACE_NO */
 };
 
 struct wait_edge {
     uint32_t to, next;
+};
+
+/* A node of its own, so that n ranks that wait for any of n are n edges. Its members that are over
+ * come first. */
+struct wait_anybody {
+    uint32_t node;         /* TRACE_NO: not yet needed */
+    uint32_t open, opened; /* members that are not over: how many, and one of them */
 };
 
 struct wait_graph {
@@ -33,13 +42,18 @@ struct wait_graph {
     struct wait_edge *edges;
     size_t edge_count, edge_room;
     uint32_t component_count;
-    uint32_t finalize;       /* node of all that stand in Finalize, TRACE_NO: not yet needed */
-    uint32_t *node_of_group; /* per collective call, TRACE_NO: not yet needed */
+    uint32_t finalize;            /* node of all that stand in Finalize, TRACE_NO: not yet needed */
+    uint32_t *node_of_group;      /* per collective call, TRACE_NO: not yet needed */
+    struct wait_anybody *anybody; /* per communicator */
 };
 
 /* Builds, reduces, and finds components and sinks. */
 void wait_graph_init(struct wait_graph *graph, const struct check_context *context);
 void wait_graph_release(struct wait_graph *graph);
+/* The rank has finished: it neither goes nor failed. */
+bool wait_is_over(const struct wait_graph *graph, uint32_t node);
+/* The node stands for whoever receives from any source; of whom. */
+const struct wait_anybody *wait_anybody_of(const struct wait_graph *graph, uint32_t node);
 /* A shortest cycle of standing nodes inside one component, as node numbers into `path` (room for
  * all nodes); its length. 0: no cycle. */
 size_t wait_graph_cycle(const struct wait_graph *graph, uint32_t component, uint32_t *path);

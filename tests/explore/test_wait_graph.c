@@ -1,0 +1,319 @@
+/* Who waits for whom when a run stands still, against a second reading of it: of random hangs, in which ranks receive from one rank or
+ * from any of a communicator, wait for one or for all of several such receives, have ended or still run. A table of who may release
+ * whom, closed by brute force, says who goes, which components wait for nobody else, and how long their shortest cycle is. And the
+ * graph of ranks that all receive from any source grows with them, not with their square. */
+#include "checker/replay/waits.h"
+#include "tests/checker/check_program.h"
+
+enum { RANKS_MOST = 9, REQUESTS_MOST = 3, COMMS = 4, PROGRAMS = 4000, FAR = 1 << 20 };
+
+static unsigned seed;
+
+static unsigned draw(unsigned n)
+{
+    seed = seed * 1103515245u + 12345u;
+    return (seed >> 16) % n;
+}
+
+enum stance { RUNS, ENDED, RECEIVES, WAITS_ALL, WAITS_ANY };
+
+/* What one rank does: each request may be served by any of a set of ranks, a bit each. */
+struct model_rank {
+    enum stance stance;
+    unsigned count, sets[REQUESTS_MOST];
+    bool any[REQUESTS_MOST];
+};
+
+struct model {
+    uint32_t ranks;
+    unsigned members[COMMS]; /* a bit each */
+    struct model_rank of[RANKS_MOST];
+};
+
+static void add_comms(struct model *model, struct program *p, uint32_t comms[COMMS])
+{
+    comms[0] = p->world;
+    model->members[0] = (1u << model->ranks) - 1;
+    for (unsigned i = 1; i < COMMS; i++) {
+        int32_t list[RANKS_MOST];
+        uint32_t size = 0;
+        model->members[i] = 0;
+        for (uint32_t rank = 0; rank < model->ranks; rank++)
+            if (draw(3) || (size == 0 && rank + 1 == model->ranks)) {
+                list[size++] = (int32_t)rank;
+                model->members[i] |= 1u << rank;
+            }
+        comms[i] = program_comm(p, size, list);
+    }
+}
+
+static uint32_t add_receive(struct model *model, struct program *p, const uint32_t *comms,
+                            uint32_t rank, unsigned request)
+{
+    struct model_rank *me = &model->of[rank];
+    struct trace_plain_op op =
+        program_op(p, rank, me->stance == RECEIVES ? OP_RECV : OP_IRECV, 1 + (int)request);
+    unsigned comm = draw(COMMS);
+    while (!(model->members[comm] >> rank & 1))
+        comm = draw(COMMS);
+    me->any[request] = draw(3) > 0;
+    op.comm = comms[comm];
+    op.tag = 0;
+    op.state = me->stance == RECEIVES ? STATE_BLOCKED : STATE_POSTED;
+    op.peer = TRACE_ANY;
+    me->sets[request] = model->members[comm] & ~(1u << rank);
+    if (!me->any[request]) {
+        unsigned peer = draw(model->ranks);
+        op.peer = (int)peer;
+        me->sets[request] = 1u << peer;
+    }
+    return trace_add_op(p->trace, &op);
+}
+
+static void add_rank(struct model *model, struct program *p, const uint32_t *comms, uint32_t rank)
+{
+    struct model_rank *me = &model->of[rank];
+    uint32_t starts[REQUESTS_MOST];
+    unsigned chance = draw(12);
+    me->stance = chance == 0   ? RUNS
+                 : chance < 3  ? ENDED
+                 : chance < 7  ? RECEIVES
+                 : chance < 10 ? WAITS_ALL
+                               : WAITS_ANY;
+    p->trace->rank_info[rank].state = me->stance == RUNS    ? RANK_RUNNING
+                                      : me->stance == ENDED ? RANK_FINISHED
+                                                            : RANK_BLOCKED;
+    me->count = me->stance == RECEIVES ? 1 : 1 + draw(REQUESTS_MOST);
+    if (me->stance < RECEIVES)
+        return;
+    for (unsigned i = 0; i < me->count; i++)
+        starts[i] = add_receive(model, p, comms, rank, i);
+    if (me->stance == RECEIVES)
+        return;
+    struct trace_plain_op wait =
+        program_op(p, rank, me->stance == WAITS_ALL ? OP_WAITALL : OP_WAITANY, 9);
+    wait.comm = TRACE_NO;
+    wait.state = STATE_BLOCKED;
+    uint32_t at = trace_add_op(p->trace, &wait);
+    for (unsigned i = 0; i < me->count; i++)
+        trace_add_wait(p->trace, at, starts[i], false);
+}
+
+/* ---- the second reading ---- */
+
+static bool may_go(const struct model_rank *me, unsigned going)
+{
+    unsigned served = 0;
+    for (unsigned i = 0; i < me->count; i++)
+        served += (me->sets[i] & going) != 0;
+    return me->stance == WAITS_ANY ? served > 0 : served == me->count;
+}
+
+static unsigned who_goes(const struct model *model)
+{
+    unsigned going = 0, before;
+    for (uint32_t rank = 0; rank < model->ranks; rank++)
+        going |= (unsigned)(model->of[rank].stance == RUNS) << rank;
+    do {
+        before = going;
+        for (uint32_t rank = 0; rank < model->ranks; rank++)
+            if (model->of[rank].stance >= RECEIVES && may_go(&model->of[rank], going))
+                going |= 1u << rank;
+    } while (going != before);
+    return going;
+}
+
+/* In steps of the graph: the request of a wait is one of its own, and so is a receive from any source. */
+static int steps(const struct model_rank *me, uint32_t to)
+{
+    int best = FAR;
+    for (unsigned i = 0; me->stance >= RECEIVES && i < me->count; i++) {
+        int length = 1 + (me->stance != RECEIVES) + me->any[i];
+        if (me->sets[i] >> to & 1 && length < best)
+            best = length;
+    }
+    return best;
+}
+
+struct reading {
+    unsigned goes;
+    int distance[RANKS_MOST][RANKS_MOST]; /* among those that stand; of one to itself: a cycle */
+};
+
+/* What will be served is not what somebody stands for. */
+static void forget_served(struct model *model, unsigned going)
+{
+    for (uint32_t rank = 0; rank < model->ranks; rank++) {
+        struct model_rank *me = &model->of[rank];
+        unsigned left = 0;
+        for (unsigned i = 0; i < me->count; i++)
+            if (!(me->sets[i] & going)) {
+                me->sets[left] = me->sets[i];
+                me->any[left++] = me->any[i];
+            }
+        me->count = left;
+    }
+}
+
+static void read_model(struct model *model, struct reading *reading)
+{
+    reading->goes = who_goes(model);
+    forget_served(model, reading->goes);
+    unsigned stands = ~reading->goes;
+    for (uint32_t a = 0; a < model->ranks; a++)
+        for (uint32_t b = 0; b < model->ranks; b++)
+            reading->distance[a][b] = stands >> a & stands >> b & 1 ? steps(&model->of[a], b) : FAR;
+    for (uint32_t via = 0; via < model->ranks; via++)
+        for (uint32_t a = 0; a < model->ranks; a++)
+            for (uint32_t b = 0; b < model->ranks; b++) {
+                int length = reading->distance[a][via] + reading->distance[via][b];
+                if (length < reading->distance[a][b])
+                    reading->distance[a][b] = length;
+            }
+}
+
+static bool is_sink(const struct model *model, const struct reading *reading, uint32_t rank)
+{
+    for (uint32_t a = 0; a < model->ranks; a++) {
+        if (a != rank && reading->distance[rank][a] >= FAR)
+            continue;
+        for (unsigned i = 0; model->of[a].stance >= RECEIVES && i < model->of[a].count; i++)
+            if (!model->of[a].sets[i])
+                return false; /* the request itself is what stands for ever */
+        if (a != rank && reading->distance[a][rank] >= FAR)
+            return false;
+    }
+    return true;
+}
+
+static int shortest(const struct model *model, const struct reading *reading, uint32_t rank)
+{
+    int best = reading->distance[rank][rank];
+    for (uint32_t a = 0; a < model->ranks; a++)
+        if (reading->distance[rank][a] < FAR && reading->distance[a][rank] < FAR &&
+            reading->distance[a][a] < best)
+            best = reading->distance[a][a];
+    return best < FAR ? best : 0;
+}
+
+/* ---- against the graph ---- */
+
+static bool is_path(const struct model *model, const uint32_t *path, size_t length)
+{
+    uint32_t first = TRACE_NO, last = TRACE_NO;
+    for (size_t i = 0; i < length; i++) {
+        if (path[i] >= model->ranks)
+            continue;
+        if (last != TRACE_NO && steps(&model->of[last], path[i]) >= FAR)
+            return false;
+        first = first == TRACE_NO ? path[i] : first;
+        last = path[i];
+    }
+    return last != TRACE_NO && steps(&model->of[last], first) < FAR;
+}
+
+struct tally {
+    unsigned standing, cycles, wrong;
+};
+
+static void compare(struct model *model, const struct check_context *context, struct tally *tally)
+{
+    struct reading reading;
+    struct wait_graph graph;
+    read_model(model, &reading);
+    wait_graph_init(&graph, context);
+    uint32_t *path = calloc(graph.count, sizeof *path);
+    for (uint32_t rank = 0; rank < model->ranks; rank++) {
+        const struct wait_node *node = &graph.nodes[rank];
+        bool goes = reading.goes >> rank & 1;
+        tally->wrong += node->goes != goes;
+        if (goes || node->goes)
+            continue;
+        tally->standing++;
+        tally->wrong += node->sink != is_sink(model, &reading, rank);
+        int best = shortest(model, &reading, rank);
+        size_t length = wait_graph_cycle(&graph, node->component, path);
+        tally->cycles += best > 0;
+        tally->wrong += length != (size_t)best || (length && !is_path(model, path, length));
+    }
+    free(path);
+    wait_graph_release(&graph);
+}
+
+static void ask(struct model *model, struct program *p, struct tally *tally)
+{
+    struct check_options options;
+    struct check_context context;
+    p->trace->outcome = OUTCOME_DEADLOCK;
+    program_finish(p);
+    check_options_init(&options);
+    check_context_init(&context, p->trace, &options);
+    compare(model, &context, tally);
+    check_context_release(&context);
+    trace_free(p->trace);
+}
+
+static void random_hangs(void)
+{
+    struct tally tally = {0};
+    unsigned first_wrong = 0;
+    for (unsigned i = 1; i <= PROGRAMS; i++) {
+        seed = i * 2654435761u;
+        struct model model = {.ranks = 1 + draw(RANKS_MOST)};
+        struct program p = program_new(model.ranks);
+        uint32_t comms[COMMS];
+        add_comms(&model, &p, comms);
+        for (uint32_t rank = 0; rank < model.ranks; rank++)
+            add_rank(&model, &p, comms, rank);
+        ask(&model, &p, &tally);
+        first_wrong = tally.wrong && !first_wrong ? i : first_wrong;
+    }
+    tap_is_int(tally.wrong, 0, "who goes, who is a cause, which cycle: as by brute force");
+    tap_is_int(first_wrong, 0, "in the first program that differs");
+    tap_ok(tally.standing > PROGRAMS && tally.cycles > PROGRAMS / 2,
+           "many stand (%u), many in cycles (%u)", tally.standing, tally.cycles);
+}
+
+/* Of so many ranks those from `ended` on are over, the others receive from any source. */
+static size_t edges_of(uint32_t ranks, uint32_t ended, size_t *cycle)
+{
+    struct program p = program_new(ranks);
+    struct check_options options;
+    struct check_context context;
+    struct wait_graph graph;
+    for (uint32_t rank = 0; rank < ended; rank++) {
+        uint32_t op = program_p2p(&p, rank, OP_RECV, TRACE_ANY, 0, 1);
+        p.trace->ops[op].state = STATE_BLOCKED;
+        p.trace->rank_info[rank].state = RANK_BLOCKED;
+    }
+    p.trace->outcome = OUTCOME_DEADLOCK;
+    program_finish(&p);
+    check_options_init(&options);
+    check_context_init(&context, p.trace, &options);
+    wait_graph_init(&graph, &context);
+    uint32_t *path = calloc(graph.count, sizeof *path);
+    size_t edges = graph.edge_count;
+    *cycle = wait_graph_cycle(&graph, graph.nodes[0].component, path);
+    free(path);
+    wait_graph_release(&graph);
+    check_context_release(&context);
+    trace_free(p.trace);
+    return edges;
+}
+
+static void many_ranks(void)
+{
+    for (uint32_t ended = 1500; ended <= 3000; ended += 1500) {
+        size_t cycle, edges = edges_of(3000, ended, &cycle);
+        tap_ok(edges <= 3 * 3000, "%u of 3000 that receive from any source: %zu edges", ended,
+               edges);
+        tap_is_int((long long)cycle, 4, "two of them wait for each other");
+    }
+}
+
+int main(void)
+{
+    random_hangs();
+    many_ranks();
+    return tap_done();
+}
