@@ -1,5 +1,5 @@
 /* Reads the JSONL format of docs/formats.md: one object per line, whose first key says what the
- * line is.
+ * line is. What is refused is so from then on: json_next has no further key, and a later refusal says nothing.
  *
  * Operations refer to each other by rank and id, in any order, so that lines are read first and
  * references resolved afterwards (jsonl_links.c). */
@@ -15,6 +15,14 @@ static bool line_note(struct jsonl_reader *reader, struct jsonl_lines *list, siz
         return false;
     list->offsets[row] = reader->line;
     return true;
+}
+
+/* What names no rank is of the line's, wherever that stands in it. */
+static void of_rank(struct jsonl_reader *reader, size_t first, uint32_t rank)
+{
+    for (size_t i = first; i < reader->reference_count; i++)
+        if (reader->references[i].rank == TRACE_NO)
+            reader->references[i].rank = rank;
 }
 
 static bool read_node_key(struct jsonl_reader *reader, struct trace_node *node, const char *key,
@@ -63,13 +71,12 @@ static bool read_node(struct jsonl_reader *reader)
     const char *key;
     uint32_t index = (uint32_t)reader->trace->node_count, forward = TRACE_NO;
     size_t first = reader->reference_count;
-    bool done = jsonl_read_u32(&reader->json, &node.id);
-    while (done && json_next(&reader->json))
-        done = json_key(&reader->json, &key) && read_node_key(reader, &node, key, &forward);
-    if (!done || reader->input->refused)
+    jsonl_read_u32(&reader->json, &node.id);
+    while (json_next(&reader->json) && json_key(&reader->json, &key))
+        read_node_key(reader, &node, key, &forward);
+    if (reader->input->refused)
         return false;
-    for (size_t i = first; i < reader->reference_count; i++)
-        reader->references[i].rank = node.rank;
+    of_rank(reader, first, node.rank);
     reader->has_nodes = true;
     if (!line_note(reader, &reader->node_lines, index))
         return false;
@@ -93,44 +100,45 @@ static bool read_edge(struct jsonl_reader *reader)
                 jsonl_read_u32(json, &to);
     if (!done || json_next(json))
         return json_refuse(json, "an edge is [rank, from, to]");
-    while (json_next(json)) {
-        if (!json_key(json, &key))
-            return false;
-        if (strcmp(key, "order") != 0)
-            return json_refuse(json, "unknown key \"%.40s\" of an edge", key);
-        if (!json_bool(json, &order))
-            return false;
+    while (json_next(json) && json_key(json, &key)) {
+        if (strcmp(key, "order") == 0)
+            json_bool(json, &order);
+        else
+            json_refuse(json, "unknown key \"%.40s\" of an edge", key);
     }
     return !reader->input->refused &&
            jsonl_reference_add(reader, JSONL_TO_EDGE_FROM, 0, rank, from, order) &&
            jsonl_reference_add(reader, JSONL_TO_EDGE_TO, 0, rank, to, order);
 }
 
+static bool read_mode(struct json *json, enum pass_mode *mode)
+{
+    const char *text;
+    if (!json_text(json, &text, NULL))
+        return false;
+    *mode = strcmp(text, "data") == 0 ? PASS_DATA : PASS_PROGRAM;
+    return *mode == PASS_DATA || strcmp(text, "program") == 0 ||
+           json_refuse(json, "\"data\" or \"program\" expected");
+}
+
 static bool read_pass(struct jsonl_reader *reader)
 {
     struct trace_pass pass = {.mode = PASS_PROGRAM, .complete = true};
     struct json *json = &reader->json;
-    const char *key, *mode;
-    bool done = jsonl_read_u32(json, &pass.pass);
-    if (done && pass.pass == 0)
+    const char *key;
+    if (jsonl_read_u32(json, &pass.pass) && pass.pass == 0)
         return json_refuse(json, "passes count from 1");
-    while (done && json_next(json)) {
-        if (!json_key(json, &key))
-            return false;
-        if (strcmp(key, "rank") == 0) {
-            done = jsonl_read_rank(reader, &pass.rank);
-        } else if (strcmp(key, "mode") == 0) {
-            done = json_text(json, &mode, NULL);
-            if (done && strcmp(mode, "data") != 0 && strcmp(mode, "program") != 0)
-                return json_refuse(json, "\"data\" or \"program\" expected");
-            pass.mode = done && *mode == 'd' ? PASS_DATA : PASS_PROGRAM;
-        } else if (strcmp(key, "complete") == 0) {
-            done = json_bool(json, &pass.complete);
-        } else {
-            return json_refuse(json, "unknown key \"%.40s\" of a pass", key);
-        }
+    while (json_next(json) && json_key(json, &key)) {
+        if (strcmp(key, "rank") == 0)
+            jsonl_read_rank(reader, &pass.rank);
+        else if (strcmp(key, "mode") == 0)
+            read_mode(json, &pass.mode);
+        else if (strcmp(key, "complete") == 0)
+            json_bool(json, &pass.complete);
+        else
+            json_refuse(json, "unknown key \"%.40s\" of a pass", key);
     }
-    return done && !reader->input->refused &&
+    return !reader->input->refused &&
            line_note(reader, &reader->pass_lines, reader->trace->pass_count) &&
            format_index_add(reader->input, &reader->passes, (uint64_t)pass.rank << 32 | pass.pass,
                             (uint32_t)reader->trace->pass_count) &&
@@ -166,29 +174,24 @@ static bool read_comm_keys(struct jsonl_reader *reader, struct trace_comm *comm)
 {
     struct json *json = &reader->json;
     const char *key;
-    bool has_size = false, done = true;
+    bool has_size = false;
     uint32_t index = (uint32_t)reader->trace->comm_count, id;
-    while (done && json_next(json)) {
-        if (!json_key(json, &key))
-            return false;
-        if (strcmp(key, "size") == 0) {
-            done = !has_size ? (has_size = jsonl_read_u32(json, &comm->size))
-                             : json_refuse(json, "\"size\" stands before \"members\", once");
-        } else if (strcmp(key, "members") == 0) {
-            done = read_members(reader, comm, &has_size);
-        } else if (strcmp(key, "name") == 0) {
-            done = jsonl_read_name(json, comm->name, sizeof comm->name);
-        } else if (strcmp(key, "parent") == 0) {
-            done = jsonl_read_u32(json, &id) &&
-                   jsonl_reference_add(reader, JSONL_TO_PARENT, index, 0, id, false);
-        } else if (strcmp(key, "adjoint_of") == 0) {
-            done = jsonl_read_u32(json, &id) &&
-                   jsonl_reference_add(reader, JSONL_TO_ORIGINAL, index, 0, id, false);
-        } else {
-            return json_refuse(json, "unknown key \"%.40s\" of a communicator", key);
-        }
+    while (json_next(json) && json_key(json, &key)) {
+        if (strcmp(key, "size") == 0 && has_size)
+            json_refuse(json, "\"size\" stands before \"members\", once");
+        else if (strcmp(key, "size") == 0)
+            has_size = jsonl_read_u32(json, &comm->size);
+        else if (strcmp(key, "members") == 0)
+            read_members(reader, comm, &has_size);
+        else if (strcmp(key, "name") == 0)
+            jsonl_read_name(json, comm->name, sizeof comm->name);
+        else if (strcmp(key, "parent") != 0 && strcmp(key, "adjoint_of") != 0)
+            json_refuse(json, "unknown key \"%.40s\" of a communicator", key);
+        else if (jsonl_read_u32(json, &id))
+            jsonl_reference_add(reader, *key == 'p' ? JSONL_TO_PARENT : JSONL_TO_ORIGINAL, index, 0,
+                                id, false);
     }
-    return done && !reader->input->refused;
+    return !reader->input->refused;
 }
 
 static bool read_comm(struct jsonl_reader *reader)
@@ -196,7 +199,8 @@ static bool read_comm(struct jsonl_reader *reader)
     struct trace_comm comm = {
         .parent = TRACE_NO, .adjoint_of = TRACE_NO, .size = reader->trace->ranks};
     uint32_t index = (uint32_t)reader->trace->comm_count;
-    bool done = jsonl_read_u32(&reader->json, &comm.id) && read_comm_keys(reader, &comm);
+    jsonl_read_u32(&reader->json, &comm.id);
+    bool done = read_comm_keys(reader, &comm);
     if (done && comm.size > 2 * (uint64_t)reader->trace->ranks) /* local and remote */
         done = format_refuse(reader->input, reader->line, "more members than there are ranks");
     done = done && line_note(reader, &reader->comm_lines, index) &&
@@ -233,9 +237,8 @@ static bool read_strings(struct jsonl_reader *reader)
     if (!json_open(&reader->json, '['))
         return false;
     while (json_next(&reader->json))
-        if (!jsonl_read_string(reader, &string))
-            return false;
-    return !reader->input->refused && !json_next(&reader->json) && !reader->input->refused;
+        jsonl_read_string(reader, &string);
+    return !json_next(&reader->json) && !reader->input->refused;
 }
 
 static bool read_rank_line(struct jsonl_reader *reader)
@@ -248,31 +251,35 @@ static bool read_rank_line(struct jsonl_reader *reader)
     if (!jsonl_read_rank(reader, &rank))
         return false;
     struct trace_rank *info = &reader->trace->rank_info[rank];
-    bool done = true;
-    while (done && json_next(json)) {
-        if (!json_key(json, &key))
-            return false;
+    while (json_next(json) && json_key(json, &key)) {
         if (strcmp(key, "state") == 0) {
-            done = jsonl_read_word(json, JSONL_RANK_STATES, &word);
-            info->state = done ? (enum rank_state)word : info->state;
+            if (jsonl_read_word(json, JSONL_RANK_STATES, &word))
+                info->state = (enum rank_state)word;
         } else if (strcmp(key, "exit_code") == 0) {
-            done = json_integer(json, INT32_MIN, INT32_MAX, &number);
-            info->exit_code = (int)number;
-        } else if (strcmp(key, "site") == 0) {
-            done = jsonl_read_site(reader, &info->site);
-        } else if (strcmp(key, "finalized") == 0) {
-            done = json_bool(json, &info->finalized);
-        } else if (strcmp(key, "bytes_sent") == 0) {
-            done = json_unsigned(json, &info->bytes_sent);
-        } else if (strcmp(key, "messages_sent") == 0) {
-            done = json_unsigned(json, &info->messages_sent);
-        } else if (strcmp(key, "hash") == 0) {
-            done = json_unsigned(json, &info->hash);
-        } else {
-            return json_refuse(json, "unknown key \"%.40s\" of a rank", key);
-        }
+            if (json_integer(json, INT32_MIN, INT32_MAX, &number))
+                info->exit_code = (int)number;
+        } else if (strcmp(key, "site") == 0)
+            jsonl_read_site(reader, &info->site);
+        else if (strcmp(key, "finalized") == 0)
+            json_bool(json, &info->finalized);
+        else if (strcmp(key, "bytes_sent") == 0)
+            json_unsigned(json, &info->bytes_sent);
+        else if (strcmp(key, "messages_sent") == 0)
+            json_unsigned(json, &info->messages_sent);
+        else if (strcmp(key, "hash") == 0)
+            json_unsigned(json, &info->hash);
+        else
+            json_refuse(json, "unknown key \"%.40s\" of a rank", key);
     }
-    return done && !reader->input->refused;
+    return !reader->input->refused;
+}
+
+/* `id`, or [rank, id]. */
+static void read_reference(struct jsonl_reader *reader, enum jsonl_reference_to to, uint32_t row)
+{
+    uint32_t rank = TRACE_NO, id;
+    if (jsonl_read_place(reader, &rank, &id))
+        jsonl_reference_add(reader, to, row, rank, id, false);
 }
 
 static bool read_note(struct jsonl_reader *reader)
@@ -280,32 +287,29 @@ static bool read_note(struct jsonl_reader *reader)
     struct json *json = &reader->json;
     struct trace_note note = {.op = TRACE_NO, .node = TRACE_NO, .site = TRACE_NO};
     const char *key, *text;
-    uint32_t index = (uint32_t)reader->trace->note_count, rank, id;
-    bool done = jsonl_read_name(json, note.code, sizeof note.code);
-    while (done && json_next(json)) {
-        if (!json_key(json, &key)) {
-            done = false;
-        } else if (strcmp(key, "rank") == 0) {
-            done = jsonl_read_rank(reader, &note.rank);
-        } else if (strcmp(key, "site") == 0) {
-            done = jsonl_read_site(reader, &note.site);
-        } else if (strcmp(key, "op") == 0 || strcmp(key, "node") == 0) {
-            bool op = key[0] == 'o';
-            rank = note.rank;
-            done = jsonl_read_place(reader, &rank, &id) &&
-                   jsonl_reference_add(reader, op ? JSONL_TO_NOTE_OP : JSONL_TO_NOTE_NODE, index,
-                                       rank, id, false);
-        } else if (strcmp(key, "text") == 0) {
-            done = json_text(json, &text, NULL);
+    uint32_t index = (uint32_t)reader->trace->note_count;
+    size_t first = reader->reference_count;
+    jsonl_read_name(json, note.code, sizeof note.code);
+    while (json_next(json) && json_key(json, &key)) {
+        if (strcmp(key, "rank") == 0)
+            jsonl_read_rank(reader, &note.rank);
+        else if (strcmp(key, "site") == 0)
+            jsonl_read_site(reader, &note.site);
+        else if (strcmp(key, "op") == 0)
+            read_reference(reader, JSONL_TO_NOTE_OP, index);
+        else if (strcmp(key, "node") == 0)
+            read_reference(reader, JSONL_TO_NOTE_NODE, index);
+        else if (strcmp(key, "text") != 0)
+            json_refuse(json, "unknown key \"%.40s\" of a note", key);
+        else if (json_text(json, &text, NULL)) {
             free(note.text);
-            note.text = done ? strdup(text) : NULL;
-            done = done && (note.text || format_no_memory(reader->input));
-        } else {
-            done = json_refuse(json, "unknown key \"%.40s\" of a note", key);
+            if (!(note.text = strdup(text)))
+                format_no_memory(reader->input);
         }
     }
-    done = done && !reader->input->refused &&
-           (trace_add_note(reader->trace, &note) != TRACE_NO || format_no_memory(reader->input));
+    of_rank(reader, first, note.rank);
+    bool done = !reader->input->refused && (trace_add_note(reader->trace, &note) != TRACE_NO ||
+                                            format_no_memory(reader->input));
     free(note.text);
     return done;
 }
@@ -341,32 +345,31 @@ static bool read_gradient(struct jsonl_reader *reader)
     const char *key;
     unsigned word;
     int64_t elements;
-    bool done = jsonl_read_string(reader, &row.variable);
-    while (done && json_next(json)) {
+    jsonl_read_string(reader, &row.variable);
+    while (json_next(json) && json_key(json, &key)) {
         size_t i = 0;
-        if (!json_key(json, &key))
-            return false;
         while (i < 6 && strcmp(doubles[i].key, key) != 0)
             i++;
         if (i < 6)
-            done = jsonl_read_double(json, doubles[i].value);
+            jsonl_read_double(json, doubles[i].value);
         else if (strcmp(key, "rank") == 0)
-            done = jsonl_read_rank(reader, &row.rank);
+            jsonl_read_rank(reader, &row.rank);
         else if (strcmp(key, "index") == 0)
-            done = json_integer(json, -1, INT64_MAX, &row.index);
+            json_integer(json, -1, INT64_MAX, &row.index);
         else if (strcmp(key, "ok") == 0)
-            done = json_bool(json, &row.ok);
+            json_bool(json, &row.ok);
         else if (strcmp(key, "undecided") == 0)
-            done = read_doubt(json, &row.undecided);
-        else if (strcmp(key, "elements") == 0 &&
-                 (done = json_integer(json, 1, UINT32_MAX, &elements)))
-            row.elements = (uint32_t)elements;
-        else if (strcmp(key, "method") == 0 && (done = jsonl_read_word(json, JSONL_METHODS, &word)))
-            row.method = jsonl_word(JSONL_METHODS, word);
-        else if (done)
-            return json_refuse(json, "unknown key \"%.40s\" of a gradient", key);
+            read_doubt(json, &row.undecided);
+        else if (strcmp(key, "elements") == 0) {
+            if (json_integer(json, 1, UINT32_MAX, &elements))
+                row.elements = (uint32_t)elements;
+        } else if (strcmp(key, "method") == 0) {
+            if (jsonl_read_word(json, JSONL_METHODS, &word))
+                row.method = jsonl_word(JSONL_METHODS, word);
+        } else
+            json_refuse(json, "unknown key \"%.40s\" of a gradient", key);
     }
-    return done && !reader->input->refused &&
+    return !reader->input->refused &&
            (trace_add_gradient(reader->trace, &row) != TRACE_NO || format_no_memory(reader->input));
 }
 
@@ -374,25 +377,23 @@ static bool read_metric(struct jsonl_reader *reader)
 {
     struct json *json = &reader->json;
     const char *key;
-    uint32_t name, unit = TRACE_NO;
+    uint32_t name = TRACE_NO, unit = TRACE_NO;
     int64_t rank = -1;
     double value = NAN, step = NAN;
-    bool done = jsonl_read_string(reader, &name);
-    while (done && json_next(json)) {
-        if (!json_key(json, &key))
-            return false;
+    jsonl_read_string(reader, &name);
+    while (json_next(json) && json_key(json, &key)) {
         if (strcmp(key, "rank") == 0)
-            done = json_integer(json, -1, (int64_t)reader->trace->ranks - 1, &rank);
+            json_integer(json, -1, (int64_t)reader->trace->ranks - 1, &rank);
         else if (strcmp(key, "value") == 0)
-            done = jsonl_read_double(json, &value);
+            jsonl_read_double(json, &value);
         else if (strcmp(key, "step") == 0)
-            done = jsonl_read_double(json, &step);
+            jsonl_read_double(json, &step);
         else if (strcmp(key, "unit") == 0)
-            done = jsonl_read_string(reader, &unit);
+            jsonl_read_string(reader, &unit);
         else
-            return json_refuse(json, "unknown key \"%.40s\" of a metric", key);
+            json_refuse(json, "unknown key \"%.40s\" of a metric", key);
     }
-    return done && !reader->input->refused &&
+    return !reader->input->refused &&
            (trace_add_metric_at(reader->trace, trace_string(reader->trace, name), (int32_t)rank,
                                 step, value, trace_string(reader->trace, unit)) != TRACE_NO ||
             format_no_memory(reader->input));
@@ -402,10 +403,10 @@ static bool read_metric(struct jsonl_reader *reader)
 static bool read_finding(struct jsonl_reader *reader)
 {
     const char *key;
-    bool done = json_skip(&reader->json);
-    while (done && json_next(&reader->json))
-        done = json_key(&reader->json, &key) && json_skip(&reader->json);
-    return done && !reader->input->refused;
+    json_skip(&reader->json);
+    while (json_next(&reader->json) && json_key(&reader->json, &key))
+        json_skip(&reader->json);
+    return !reader->input->refused;
 }
 
 static bool read_header_keys(struct jsonl_reader *reader, struct jsonl_header *header)
@@ -414,30 +415,28 @@ static bool read_header_keys(struct jsonl_reader *reader, struct jsonl_header *h
     const char *key;
     unsigned word;
     int64_t number;
-    bool done = json_integer(json, 1, JSONL_VERSION, &number);
-    while (done && json_next(json)) {
-        if (!json_key(json, &key))
-            return false;
+    json_integer(json, 1, JSONL_VERSION, &number);
+    while (json_next(json) && json_key(json, &key)) {
         if (strcmp(key, "ranks") == 0) {
-            done = json_integer(json, 1, FORMAT_RANKS_MAX, &number);
-            header->ranks = (uint32_t)number;
-        } else if (strcmp(key, "program") == 0) {
-            done = jsonl_read_name(json, header->program, sizeof header->program);
-        } else if (strcmp(key, "model") == 0) {
-            done = jsonl_read_name(json, header->model, sizeof header->model);
-        } else if (strcmp(key, "outcome") == 0) {
-            done = jsonl_read_word(json, JSONL_OUTCOMES, &word);
-            header->outcome = done ? (enum trace_outcome)word : header->outcome;
-        } else if (strcmp(key, "seed") == 0) {
-            done = json_unsigned(json, &header->seed);
-        } else if (strcmp(key, "objective") == 0) {
-            done = jsonl_read_double(json, &header->objective);
-        } else {
-            done = *key == '_' ? json_skip(json)
-                               : json_refuse(json, "unknown key \"%.40s\" of the header", key);
-        }
+            if (json_integer(json, 1, FORMAT_RANKS_MAX, &number))
+                header->ranks = (uint32_t)number;
+        } else if (strcmp(key, "program") == 0)
+            jsonl_read_name(json, header->program, sizeof header->program);
+        else if (strcmp(key, "model") == 0)
+            jsonl_read_name(json, header->model, sizeof header->model);
+        else if (strcmp(key, "outcome") == 0) {
+            if (jsonl_read_word(json, JSONL_OUTCOMES, &word))
+                header->outcome = (enum trace_outcome)word;
+        } else if (strcmp(key, "seed") == 0)
+            json_unsigned(json, &header->seed);
+        else if (strcmp(key, "objective") == 0)
+            jsonl_read_double(json, &header->objective);
+        else if (*key == '_')
+            json_skip(json);
+        else
+            json_refuse(json, "unknown key \"%.40s\" of the header", key);
     }
-    return done && !reader->input->refused;
+    return !reader->input->refused;
 }
 
 static bool read_header(struct jsonl_reader *reader)

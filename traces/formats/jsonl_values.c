@@ -190,20 +190,21 @@ bool jsonl_read_kind(struct jsonl_reader *reader, uint8_t *kind, uint16_t *flags
 
 bool jsonl_read_type(struct jsonl_reader *reader, uint32_t *type)
 {
+    struct json *json = &reader->json;
     const char *text;
-    if (json_peek(&reader->json) != JSON_TEXT)
-        return jsonl_read_u32(&reader->json, type);
-    if (!json_text(&reader->json, &text, NULL))
+    if (json_peek(json) != JSON_TEXT)
+        return jsonl_read_u32(json, type);
+    if (!json_text(json, &text, NULL))
         return false;
     if (strcmp(text, reader->type_name) != 0) { /* few types repeat over many lines */
         uint32_t found = format_type_by_name(text);
         if (found == 0)
-            return json_refuse(&reader->json, "unknown type \"%.40s\"", text);
+            return json_refuse(json, "unknown type \"%.40s\"", text);
         reader->type = found;
         snprintf(reader->type_name, sizeof reader->type_name, "%s", text);
     }
     *type = reader->type;
-    return true;
+    return *type != 0 || json_refuse(json, "unknown type \"%.40s\"", text);
 }
 
 bool jsonl_read_reduce(struct jsonl_reader *reader, uint32_t *reduce)
