@@ -266,6 +266,417 @@ static void test_shared(void)
                    "d0: byte 76: shared values expand to more than the file could hold");
 }
 
+/* ---- random jobs ---- */
+
+/* A job is drawn as what its ranks enqueue, in one order for all; each rank's dump has a part of its list, and how far each entry came. What
+ * must come of that is said here by the rules of docs/formats.md alone. */
+enum { JOB_RANKS = 4, JOB_GROUPS = 3, JOB_EVENTS = 14, JOB_ROWS = 40, JOBS = 120 };
+
+static const struct {
+    const char *name;
+    enum op_kind kind;
+    bool out; /* counts what comes out */
+} job_kinds[] = {{"all_reduce", OP_ALLREDUCE, false},
+                 {"all_reduce_sparse", OP_ALLREDUCE, false},
+                 {"all_reduce_coalesced", OP_ALLREDUCE, false},
+                 {"allreduce_coalesced", OP_ALLREDUCE, false},
+                 {"broadcast", OP_BCAST, false},
+                 {"_broadcast_oop", OP_BCAST, false},
+                 {"reduce", OP_REDUCE, false},
+                 {"_reduce_oop", OP_REDUCE, false},
+                 {"all_gather", OP_ALLGATHER, false},
+                 {"_all_gather_base", OP_ALLGATHER, false},
+                 {"all_gather_into_tensor_coalesced", OP_ALLGATHER, false},
+                 {"reduce_scatter", OP_REDUCE_SCATTER_BLOCK, true},
+                 {"_reduce_scatter_base", OP_REDUCE_SCATTER_BLOCK, true},
+                 {"reduce_scatter_tensor_coalesced", OP_REDUCE_SCATTER_BLOCK, true},
+                 {"gather", OP_GATHER, false},
+                 {"scatter", OP_SCATTER, true},
+                 {"all_to_all", OP_ALLTOALLV, false},
+                 {"all_to_allv", OP_ALLTOALLV, false}};
+
+static const struct {
+    const char *name;
+    uint32_t type;
+    int bytes; /* of one element, where it is counted in bytes */
+} job_types[] = {{"Float", 0x210, 1},        {"Double", 0x214, 1},        {"Half", 0x2ca, 1},
+                 {"Int", 0x250, 1},          {"Long", 0x258, 1},          {"Short", 0x248, 1},
+                 {"Char", 0x240, 1},         {"Byte", 0x241, 1},          {"Bool", 0x239, 1},
+                 {"UInt16", 0x249, 1},       {"UInt32", 0x251, 1},        {"UInt64", 0x259, 1},
+                 {"ComplexFloat", 0x213, 1}, {"ComplexDouble", 0x217, 1}, {"BFloat16", 0, 2},
+                 {"Float8_e4m3fn", 0, 1}};
+
+enum row_form { COLLECTIVE, BARRIER, SENDS, RECEIVES, CLOSES };
+
+struct job_row {
+    enum row_form form;
+    int group, other, number, kind, type,
+        batch;         /* other: rank of the world; number: in the group */
+    int in[2], out[2]; /* elements of two tensors; 0: none */
+    bool completed, started, dropped;
+};
+
+struct job {
+    int ranks, groups, size[JOB_GROUPS], members[JOB_GROUPS][JOB_RANKS];
+    int numbers[JOB_GROUPS], rows[JOB_RANKS], lost[JOB_RANKS];
+    struct job_row table[JOB_RANKS][JOB_ROWS];
+};
+
+static uint64_t job_dice;
+
+static int job_below(int limit)
+{
+    return (int)dice_below(&job_dice, (uint32_t)limit);
+}
+
+static void draw_groups(struct job *job)
+{
+    job->ranks = 2 + job_below(JOB_RANKS - 1);
+    job->groups = 1 + job_below(JOB_GROUPS);
+    for (int g = 0; g < job->groups; g++) {
+        int order[JOB_RANKS];
+        job->size[g] = g ? 2 + job_below(job->ranks - 1) : job->ranks;
+        for (int i = 0; i < job->ranks; i++)
+            order[i] = i;
+        for (int i = 0; i < job->size[g]; i++) {
+            int pick = g ? i + job_below(job->ranks - i) : i, member = order[pick];
+            order[pick] = order[i];
+            job->members[g][i] = order[i] = member;
+        }
+    }
+}
+
+static struct job_row *job_add(struct job *job, int rank, struct job_row row)
+{
+    job->table[rank][job->rows[rank]] = row;
+    return &job->table[rank][job->rows[rank]++];
+}
+
+/* Two ranks of a group exchange messages; alone, or closed as one batch. */
+static void draw_messages(struct job *job, int group)
+{
+    int one = job_below(job->size[group]),
+        two = (one + 1 + job_below(job->size[group] - 1)) % job->size[group];
+    int ranks[2] = {job->members[group][one], job->members[group][two]},
+        number = ++job->numbers[group];
+    bool both = job_below(2), batch = job_below(2);
+    for (int i = 0; i < 2; i++) {
+        struct job_row row = {.group = group,
+                              .other = ranks[1 - i],
+                              .number = number,
+                              .type = 0,
+                              .in = {3},
+                              .out = {3}};
+        for (int k = 0; k < 1 + both; k++) {
+            row.form = (i + k) % 2 ? RECEIVES : SENDS;
+            row.batch = batch;
+            job_add(job, ranks[i], row);
+        }
+        row.form = CLOSES;
+        if (batch)
+            job_add(job, ranks[i], row);
+    }
+}
+
+static void draw_job(struct job *job)
+{
+    memset(job, 0, sizeof *job);
+    draw_groups(job);
+    for (int e = 4 + job_below(JOB_EVENTS - 4); e > 0; e--) {
+        int group = job_below(job->groups);
+        if (job_below(3) == 0) {
+            draw_messages(job, group);
+            continue;
+        }
+        struct job_row row = {.form = job_below(6) ? COLLECTIVE : BARRIER,
+                              .group = group,
+                              .number = ++job->numbers[group]};
+        row.kind = job_below(sizeof job_kinds / sizeof *job_kinds);
+        row.type = job_below(sizeof job_types / sizeof *job_types);
+        row.in[0] = 1 + job_below(5);
+        row.in[1] = job_below(3) ? 0 : 1 + job_below(5);
+        row.out[0] = 1 + job_below(5);
+        row.out[1] = job_below(3) ? 0 : 1 + job_below(5);
+        for (int i = 0; i < job->size[group]; i++)
+            job_add(job, job->members[group][i], row);
+    }
+    for (int rank = 0; rank < job->ranks; rank++) {
+        int done = job_below(job->rows[rank] + 1);
+        job->lost[rank] = job_below(2) ? 0 : job_below(job->rows[rank] + 1);
+        for (int i = 0; i < job->rows[rank]; i++) {
+            struct job_row *row = &job->table[rank][i];
+            row->completed = i < done && job_below(12);
+            row->started = !row->completed && job_below(2);
+        }
+    }
+}
+
+static void print_sizes(FILE *out, const char *key, const int *sizes)
+{
+    fprintf(out, ",\"%s_sizes\":[[%d]", key, sizes[0]);
+    if (sizes[1])
+        fprintf(out, ",[1,%d,1]", sizes[1]);
+    fprintf(out, "]");
+}
+
+static void print_dump(const struct job *job, int rank, FILE *out)
+{
+    fprintf(out, "{\"pg_config\":{");
+    for (int g = 0; g < job->groups; g++) {
+        bool text = (rank + g) % 2;
+        fprintf(out, "%s\"g%d\":{\"desc\":\"%s\",\"ranks\":%s[", g ? "," : "", g,
+                g == 1 ? "undefined"
+                : g    ? "tp"
+                       : "all",
+                text ? "\"" : "");
+        for (int i = 0; i < job->size[g]; i++)
+            fprintf(out, "%s%d", i ? ", " : "", job->members[g][i]);
+        fprintf(out, "]%s}", text ? "\"" : "");
+    }
+    fprintf(out, "},\"entries\":[");
+    for (int i = job->lost[rank]; i < job->rows[rank]; i++) {
+        const struct job_row *row = &job->table[rank][i];
+        int mine = 0, other = 0;
+        for (int k = 0; k < job->size[row->group]; k++) {
+            mine = job->members[row->group][k] == rank ? k : mine;
+            other = job->members[row->group][k] == row->other ? k : other;
+        }
+        fprintf(out,
+                "%s{\"record_id\":%d,\"process_group\":[\"g%d\",\"\"],\"profiling_name\":\"nccl:",
+                i > job->lost[rank] ? "," : "", i, row->group);
+        if (row->form == SENDS)
+            fprintf(out, "send %d->%d", mine, other);
+        else if (row->form == RECEIVES)
+            fprintf(out, "recv %d<-%d", mine, other);
+        else
+            fprintf(out, "%s",
+                    row->form == CLOSES    ? "coalesced"
+                    : row->form == BARRIER ? (i % 2 ? "barrier" : "all_reduce_barrier")
+                                           : job_kinds[row->kind].name);
+        fprintf(out, "\",\"%s_seq_id\":%d,\"state\":\"%s\"",
+                row->form >= SENDS ? "p2p" : "collective", row->number,
+                row->completed ? "completed"
+                : row->started ? "started"
+                               : "scheduled");
+        print_sizes(out, "input", row->in);
+        print_sizes(out, "output", row->out);
+        fprintf(out, ",\"input_dtypes\":[\"%s\"],\"output_dtypes\":[\"%s\"]",
+                job_types[row->type].name, job_types[row->type].name);
+        fprintf(out, ",\"time_created_ns\":%d,\"time_discovered_completed_ns\":%d", 100 + i,
+                200 + i);
+        if (i % 3)
+            fprintf(out, ",\"time_discovered_started_ns\":%d", 150 + i);
+        fprintf(out,
+                ",\"frames\":[{\"name\":\"f\",\"filename\":\"/torch/"
+                "x.py\",\"line\":1},{\"name\":\"g%d\",\"filename\":\"mine.py\",\"line\":%d}]}",
+                i, i + 1);
+    }
+    fprintf(out, "]}");
+}
+
+/* Collectives that some dump has lost, of those that have lost anything; messages whose partners are lost. */
+static void drop_lost(struct job *job)
+{
+    for (int g = 0; g < job->groups; g++) {
+        int oldest = 0;
+        for (int rank = 0; rank < job->ranks; rank++)
+            for (int i = job->lost[rank]; i < job->rows[rank] && job->lost[rank]; i++)
+                if (job->table[rank][i].form <= BARRIER && job->table[rank][i].group == g) {
+                    oldest =
+                        job->table[rank][i].number > oldest ? job->table[rank][i].number : oldest;
+                    break;
+                }
+        for (int rank = 0; rank < job->ranks; rank++)
+            for (int i = 0; i < job->rows[rank]; i++) {
+                struct job_row *row = &job->table[rank][i];
+                row->dropped = i < job->lost[rank] || (row->dropped && row->group != g) ||
+                               (row->form <= BARRIER && row->group == g && row->number < oldest);
+            }
+    }
+    for (int from = 0; from < job->ranks; from++)
+        for (int to = 0; to < job->ranks; to++)
+            for (int g = 0; g < job->groups; g++) {
+                int count[2] = {0, 0}, ends[2] = {from, to};
+                for (int end = 0; end < 2; end++)
+                    for (int i = job->lost[ends[end]]; i < job->rows[ends[end]]; i++) {
+                        const struct job_row *row = &job->table[ends[end]][i];
+                        count[end] += row->form == (end ? RECEIVES : SENDS) && row->completed &&
+                                      row->group == g && row->other == ends[1 - end];
+                    }
+                for (int end = 0; end < 2; end++) {
+                    int surplus = job->lost[ends[1 - end]] &&
+                                          job->lost[ends[1 - end]] < job->rows[ends[1 - end]]
+                                      ? count[end] - count[1 - end]
+                                      : 0;
+                    for (int i = job->lost[ends[end]]; i < job->rows[ends[end]] && surplus > 0;
+                         i++) {
+                        struct job_row *row = &job->table[ends[end]][i];
+                        if (row->form == (end ? RECEIVES : SENDS) && row->completed &&
+                            row->group == g && row->other == ends[1 - end])
+                            row->dropped = true, surplus--;
+                    }
+                }
+            }
+}
+
+/* The kind, and how many elements; parts of different size are a v-form of what is on the other side. */
+static enum op_kind kind_of(const struct job_row *row, int64_t *count)
+{
+    const int *own = job_kinds[row->kind].out ? row->out : row->in,
+              *other = job_kinds[row->kind].out ? row->in : row->out;
+    enum op_kind kind = job_kinds[row->kind].kind;
+    int sum = own[0] + own[1];
+    if ((kind == OP_ALLGATHER || kind == OP_REDUCE_SCATTER_BLOCK) && other[1] &&
+        other[0] != other[1]) {
+        kind = kind == OP_ALLGATHER ? OP_ALLGATHERV : OP_REDUCE_SCATTER;
+        sum = other[0] + other[1];
+    }
+    *count = (int64_t)sum * job_types[row->type].bytes;
+    return kind;
+}
+
+static const char *row_differs(const struct job *job, const struct trace *trace,
+                               const struct trace_op *op, const struct job_row *row, int index,
+                               enum op_state state)
+{
+    bool message = row->form == SENDS || row->form == RECEIVES, pending = state == STATE_POSTED;
+    int64_t count = 0;
+    enum op_kind kind = OP_WAITALL;
+    if (row->form == BARRIER)
+        kind = OP_BARRIER;
+    else if (row->form == COLLECTIVE)
+        kind = kind_of(row, &count);
+    else if (message)
+        kind = row->form == SENDS ? OP_SEND : OP_RECV, count = 3;
+    if (message && (row->batch || pending))
+        kind = row->form == SENDS ? OP_ISEND : OP_IRECV;
+    if (row->form == CLOSES && pending)
+        state = STATE_COMPLETE;
+    if (message && row->batch && state == STATE_BLOCKED)
+        state = STATE_POSTED;
+    const struct trace_comm *comm =
+        op->form->comm == TRACE_NO ? NULL : &trace->comms[op->form->comm];
+    if (op->kind != kind || op->state != state || op->count != count)
+        return "kind, state or count";
+    if (row->form == CLOSES ? comm != NULL
+                            : !comm || comm->size != (uint32_t)job->size[row->group] ||
+                                  memcmp(comm->members, job->members[row->group],
+                                         comm->size * sizeof *comm->members))
+        return "group";
+    if (message ? op->peer != row->other || op->tag != 0 || !op->form->batch != !row->batch
+                : op->peer != TRACE_NONE)
+        return "peer";
+    if (row->form <= BARRIER && op->flags != (pending ? OP_NONBLOCKING : 0))
+        return "flags";
+    if ((message || row->form == COLLECTIVE) &&
+        (op->form->type != job_types[row->type].type ||
+         (op->form->type ? op->form->signature != op->form->type : !op->form->signature)))
+        return "type";
+    struct trace_times times = trace_op_times(trace, op);
+    if (times.begin_ns != (uint64_t)(index % 3 ? 150 : 100) + (uint64_t)index ||
+        times.end_ns != (state == STATE_COMPLETE ? 200u + (uint64_t)index : 0))
+        return "times";
+    const struct trace_site *site =
+        op->form->site == TRACE_NO ? NULL : &trace->sites[op->form->site];
+    return site && site->line == index + 1 && !strcmp(site->file, "mine.py") ? NULL : "site";
+}
+
+static const char *rank_differs(const struct job *job, const struct trace *trace, int rank)
+{
+    int last = job->rows[rank], numbers[JOB_GROUPS] = {0};
+    bool stands = false;
+    size_t at = trace->rank_begin[rank], posted = 0;
+    while (last > job->lost[rank] && !job->table[rank][last - 1].completed)
+        last--;
+    for (int i = job->lost[rank]; i < job->rows[rank]; i++) {
+        const struct job_row *row = &job->table[rank][i];
+        enum op_state state = row->completed ? STATE_COMPLETE
+                              : i < last     ? STATE_POSTED
+                              : stands       ? STATE_NEVER
+                                             : STATE_BLOCKED;
+        if (row->dropped)
+            continue;
+        bool message = row->form == SENDS || row->form == RECEIVES;
+        bool in_batch = message && row->batch, first_open = state == STATE_BLOCKED && !in_batch;
+        stands = stands || first_open;
+        if (row->form == CLOSES && !posted)
+            continue; /* its messages are lost */
+        if (at == trace->rank_begin[rank + 1])
+            return "too few operations";
+        const char *different = row_differs(job, trace, &trace->ops[at], row, i, state);
+        if (different) {
+            tap_note("rank %d, entry %d", rank, i);
+            return different;
+        }
+        if (row->form <= BARRIER && trace->ops[at].comm_seq != (uint32_t)numbers[row->group]++)
+            return "number";
+        if (row->form == CLOSES) {
+            uint32_t starts[4];
+            if (trace_op_requests(trace, (uint32_t)at, starts, 4) != posted ||
+                starts[0] != at - posted)
+                return "what a batch waits for";
+        }
+        posted = in_batch ? posted + 1 : 0;
+        at++;
+    }
+    if (at != trace->rank_begin[rank + 1])
+        return "too many operations";
+    return trace->rank_info[rank].state == (stands ? RANK_BLOCKED : RANK_RUNNING)
+               ? NULL
+               : "how the rank ended";
+}
+
+static bool job_reads(struct job *job, const char *folder, unsigned long long seed)
+{
+    static const char *const file_names[] = {"dump_rank_%d", "12-rank_%d.json", "rank%d.pt",
+                                             "d.%d"};
+    struct failure failure = {0};
+    char path[300], name[40];
+    const char *pattern = file_names[job_below(4)];
+    for (int rank = 0; rank < job->ranks; rank++) {
+        snprintf(name, sizeof name, "%s", pattern);
+        char *hole = strstr(name, "%d");
+        hole[0] = (char)('0' + rank);
+        memmove(hole + 1, hole + 2, strlen(hole + 2) + 1);
+        snprintf(path, sizeof path, "%s/%s", folder, name);
+        FILE *out = fopen(path, "w");
+        print_dump(job, rank, out);
+        fclose(out);
+    }
+    struct trace *trace = format_read(folder, &failure);
+    drop_lost(job);
+    const char *different = trace ? NULL : failure.text;
+    for (int rank = 0; rank < job->ranks && !different; rank++)
+        different = rank_differs(job, trace, rank);
+    bool stuck = false;
+    for (int rank = 0; trace && rank < job->ranks; rank++)
+        stuck = stuck || trace->rank_info[rank].state == RANK_BLOCKED;
+    if (!different && (trace->ranks != (uint32_t)job->ranks ||
+                       trace->outcome != (stuck ? OUTCOME_TIMEOUT : OUTCOME_INTERRUPTED)))
+        different = "the run";
+    if (different)
+        tap_note("job %llu: %s", seed, different);
+    trace_free(trace);
+    return !different;
+}
+
+static void test_jobs(const char *folder)
+{
+    static struct job job;
+    struct dice_seeds seeds = dice_seeds(JOBS);
+    unsigned right = 0;
+    for (unsigned long long i = 0; i < seeds.count; i++) {
+        job_dice = seeds.first + i;
+        draw_job(&job);
+        bool reads = job_reads(&job, folder, seeds.first + i);
+        right += reads;
+        if (!reads)
+            break;
+        run("rm -f *", folder);
+    }
+    tap_is_int(right, seeds.count, "dumps of random jobs are what their ranks enqueued");
+}
+
 int main(void)
 {
     char folder[] = "/tmp/simrun-flight-XXXXXX";
@@ -277,6 +688,8 @@ int main(void)
         test_pickles(folder);
         run("rm -f *", folder);
         test_wrapped(folder);
+        run("rm -f *", folder);
+        test_jobs(folder);
         run("rm -f *", folder);
         rmdir(folder);
     }
