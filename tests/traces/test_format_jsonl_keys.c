@@ -469,9 +469,37 @@ static void test_note_order(void)
     }
 }
 
+/* Which requests a wait completed: as listed, else all or none by its state. */
+static void test_completed(void)
+{
+    static const struct {
+        const char *rest;
+        bool first, second;
+    } waits[] = {{"", true, true},
+                 {",\"state\":\"blocked\"", false, false},
+                 {",\"completed\":[true,false]", true, false},
+                 {",\"completed\":[false,true]", false, true},
+                 {",\"state\":\"blocked\",\"completed\":[false,true]", false, true},
+                 {",\"completed\":[true,true],\"state\":\"posted\"", true, true}};
+    for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
+        char text[700];
+        struct failure failure;
+        snprintf(text, sizeof text,
+                 "%s%s{\"op\":\"Waitall\",\"rank\":0,\"deps\":[],\"requests\":[5,8]%s}\n",
+                 before_deps, "{\"op\":\"Irecv\",\"rank\":0,\"id\":8,\"peer\":1,\"tag\":0}\n",
+                 waits[i].rest);
+        struct trace *trace = sample_read("t", text, &failure);
+        tap_ok(trace && trace->wait_count == 2 && trace->waits[0].completed == waits[i].first &&
+                   trace->waits[1].completed == waits[i].second,
+               "a wait%s", waits[i].rest);
+        trace_free(trace);
+    }
+}
+
 int main(void)
 {
     test_rows();
+    test_completed();
     test_unknown();
     test_words();
     test_note_order();
