@@ -53,6 +53,15 @@ static inline bool dice_takes_of(unsigned long long number, unsigned long long c
     return part.of > count ? part.number * count / part.of == number : dice_takes(number);
 }
 
+/* The tests of a program in groups, 0 to 5, each of which one of the parts that make mutate asks of a dear program has, and those that are dear
+ * themselves, which it does not ask. */
+enum { DICE_DEAR = 6 };
+
+static inline bool dice_takes_group(unsigned group)
+{
+    return dice_takes_of(group, DICE_DEAR + 1);
+}
+
 /* Which seeds a test of random programs takes: `usual` of them from 1 on (under a sanitizer, which is
  * there for the memory, a quarter), or as the environment says; of a part, its share. */
 struct dice_seeds {

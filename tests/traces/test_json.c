@@ -182,6 +182,14 @@ static bool is_text(const unsigned char *bytes, int size)
     return true;
 }
 
+/* Of a part (tests/dice.h) only the first bytes where something changes. */
+static bool is_asked(int lead)
+{
+    static const unsigned char changes[] = {0x20, 0x22, 0x5c, 0x7f, 0x80, 0xc1, 0xc2,
+                                            0xdf, 0xe0, 0xed, 0xef, 0xf0, 0xf4, 0xf5};
+    return dice_part().of == 1 || memchr(changes, lead, sizeof changes);
+}
+
 static void utf8(void)
 {
     static const unsigned char edges[] = {0x20, 0x41, 0x7f, 0x80, 0x81, 0x8f, 0x90, 0x9f,
@@ -190,7 +198,7 @@ static void utf8(void)
     enum { EDGES = sizeof edges };
     int wrong = 0, tried = 0, good = 0;
     for (int lead = 0x20; lead < 256; lead++)
-        for (int size = 1; size <= 4; size++) {
+        for (int size = is_asked(lead) ? 1 : 5; size <= 4; size++) {
             int codes = size == 1   ? 1
                         : size == 2 ? EDGES
                         : size == 3 ? EDGES * EDGES
@@ -207,7 +215,7 @@ static void utf8(void)
                 good += is;
             }
         }
-    tap_ok(!wrong && good > 1000 && good < tried,
+    tap_ok(!wrong && good > 300 && good < tried,
            "%d sequences of bytes are read where they are UTF-8, and refused where not", tried);
 }
 
@@ -351,7 +359,7 @@ static void written_texts(void)
     enum { EDGES = sizeof edges };
     int wrong = 0, tried = 0;
     for (int lead = 1; lead < 256; lead++)
-        for (int size = 1; size <= 4; size++) {
+        for (int size = is_asked(lead) ? 1 : 5; size <= 4; size++) {
             int codes = size == 1   ? 1
                         : size == 2 ? EDGES
                         : size == 3 ? EDGES * EDGES
