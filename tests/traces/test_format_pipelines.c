@@ -733,6 +733,69 @@ static void test_long_cells(void)
     tap_is_int(wrong, 0, "a long cell is written whole, or refused");
 }
 
+static char *written(const char *name, const char *text)
+{
+    struct failure failure;
+    size_t size;
+    struct trace *trace = sample_read(name, text, &failure);
+    char *again = trace ? sample_write(trace, "csv", &size) : NULL;
+    trace_free(trace);
+    return again;
+}
+
+/* Empty cells between others are written, but for a very long run of them. */
+static void test_gaps(void)
+{
+    static const int columns[] = {1, 2, 3, 4094, 4095, 4096, 4097, 5000};
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        static char text[6000], expected[6000];
+        int column = columns[i];
+        snprintf(text, sizeof text, "0W0%0*d0W1,,0W2\n", column, 0);
+        memset(text + 3, ',', (size_t)column);
+        snprintf(expected, sizeof expected, "%s", column > 4096 ? "0W0,0W1,0W2\n" : text);
+        char *again = written("s", text);
+        if (column > 4096) /* the count goes on from there: what follows is as far away as it was */
+            tap_ok(again && !strncmp(again, "0W0,0W1,", 8), "a gap of %d columns is closed",
+                   column);
+        else
+            tap_ok(again && !strcmp(again, expected), "a gap of %d columns is written", column);
+        free(again);
+    }
+}
+
+/* As many rows as there may be ranks, and one more. */
+static void test_many_rows(void)
+{
+    size_t rows = 1 << 20;
+    char *text = malloc(rows + 8);
+    struct failure failure = {0};
+    memcpy(text, "0W0", 3);
+    memset(text + 3, '\n', rows);
+    struct trace *trace = format_read_memory("s", text, rows + 3, &failure);
+    tap_ok(trace && trace->ranks == 1, "empty rows at the end are none: %s", failure.text);
+    trace_free(trace);
+    text[rows + 3] = ' ';
+    sample_refused("s", text, rows + 4, "s:1048577:1: more than 1048576 rows");
+    free(text);
+}
+
+/* A run of a schedule has a node for each cell: outside of backward passes, named by an action. */
+static void test_nodes(void)
+{
+    char *text = written("t", "{\"simrun\":1,\"ranks\":2}\n"
+                              "{\"node\":1,\"rank\":0,\"name\":\"0F0\"}\n"
+                              "{\"node\":2,\"rank\":0,\"name\":\"F0\"}\n"
+                              "{\"node\":3,\"rank\":0,\"name\":\"0\"}\n"
+                              "{\"node\":4,\"rank\":0,\"name\":\"0f\"}\n"
+                              "{\"node\":5,\"rank\":0,\"name\":\"0F.\"}\n"
+                              "{\"node\":6,\"rank\":0,\"name\":\"0SEND_F0;0RECV_B1\"}\n"
+                              "{\"node\":7,\"rank\":0,\"name\":\"0B0\",\"pass\":1}\n"
+                              "{\"node\":8,\"rank\":0}\n"
+                              "{\"node\":9,\"rank\":0,\"name\":\"12B3\"}\n");
+    tap_is_str(text, "0F0,0SEND_F0;0RECV_B1,12B3\n\n", "nodes named by actions are cells");
+    free(text);
+}
+
 /* A result that no cell takes is received where it is computed, on its next stage's rank. */
 static void test_unwanted(void)
 {
@@ -771,5 +834,8 @@ int main(void)
     test_limits();
     test_unwanted();
     test_long_cells();
+    test_gaps();
+    test_many_rows();
+    test_nodes();
     return tap_done();
 }

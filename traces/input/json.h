@@ -36,7 +36,7 @@ void json_release(struct json *json);
 
 /* The kind of the next value; nothing is consumed. JSON_NONE (refused) where none stands. */
 enum json_type json_peek(struct json *json);
-bool json_null(struct json *json);
+bool json_null(struct json *json); /* where json_peek found one */
 bool json_bool(struct json *json, bool *value);
 bool json_integer(struct json *json, int64_t low, int64_t high, int64_t *value);
 bool json_unsigned(struct json *json, uint64_t *value);
