@@ -154,8 +154,141 @@ static void test_large(void)
     free(text);
 }
 
+/* ---- each action ---- */
+
+enum { BYTES = -1, MOST = 9 };
+
+/* Of three ranks, by rank 1: a line, so many of whose words (behind the action) there must be. */
+static const struct action_row {
+    const char *line;
+    enum op_kind kind;
+    size_t needs;
+    int32_t peer, tag;
+    int64_t count;
+    int type;                   /* SMPI's number */
+    const char *send, *receive; /* lists of three */
+} action_rows[] = {
+    {"send 2 7 100 1", OP_SEND, 3, 2, 7, 100, 1, NULL, NULL},
+    {"isend 0 2147483647 0 0", OP_ISEND, 3, 0, INT32_MAX, 0, 0, NULL, NULL},
+    {"send 2 7 -1 1", OP_SEND, 3, 2, 7, 0, 1, NULL, NULL},
+    {"recv 2 7 1e2 5", OP_RECV, 3, 2, 7, 100, 5, NULL, NULL},
+    {"irecv -1 -2 9007199254740992 15", OP_IRECV, 3, TRACE_ANY, TRACE_ANY, 9007199254740992, 15,
+     NULL, NULL},
+    {"recv 0 0 -1 1", OP_RECV, 3, 0, 0, 9007199254740992, 1, NULL, NULL},
+    {"barrier", OP_BARRIER, 0, TRACE_NONE, TRACE_NONE, 0, BYTES, NULL, NULL},
+    {"finalize", OP_FINALIZE, 0, TRACE_NONE, TRACE_NONE, 0, BYTES, NULL, NULL},
+    {"bcast 5 2 1", OP_BCAST, 1, 2, TRACE_NONE, 5, 1, NULL, NULL},
+    {"bcast -1 0 1", OP_BCAST, 1, 0, TRACE_NONE, 0, 1, NULL, NULL},
+    {"reduce 5 1e300 2 1", OP_REDUCE, 2, 2, TRACE_NONE, 5, 1, NULL, NULL},
+    {"allreduce 5 -1 1", OP_ALLREDUCE, 2, TRACE_NONE, TRACE_NONE, 5, 1, NULL, NULL},
+    {"alltoall 4 6 1", OP_ALLTOALL, 2, TRACE_NONE, TRACE_NONE, 4, 1, NULL, NULL},
+    {"alltoallv 9 1 2 4 8 16 32 68719476736 1", OP_ALLTOALLV, 8, TRACE_NONE, TRACE_NONE, 7, 1,
+     "1 2 4", "16 32 68719476736"},
+    {"gather 4 6 2 1", OP_GATHER, 2, 2, TRACE_NONE, 4, 1, NULL, NULL},
+    {"gatherv 4 1 2 4 2 1", OP_GATHERV, 4, 2, TRACE_NONE, 7, 1, NULL, "1 2 4"},
+    {"scatter 4 6 2 1", OP_SCATTER, 2, 2, TRACE_NONE, 4, 1, NULL, NULL},
+    {"scatterv 1 0 4 6 2 1", OP_SCATTERV, 4, 2, TRACE_NONE, 5, 1, "1 0 4", NULL},
+    {"allgather 4 6 1", OP_ALLGATHER, 2, TRACE_NONE, TRACE_NONE, 4, 1, NULL, NULL},
+    {"allgatherv 4 1 2 4 1", OP_ALLGATHERV, 4, TRACE_NONE, TRACE_NONE, 7, 1, NULL, "1 2 4"},
+    {"reducescatter 1 2 4 1e6 1", OP_REDUCE_SCATTER, 4, TRACE_NONE, TRACE_NONE, 7, 1, NULL,
+     "1 2 4"},
+    {"scan 5 0.5 1", OP_SCAN, 2, TRACE_NONE, TRACE_NONE, 5, 1, NULL, NULL},
+    {"exscan 5 0.5 1", OP_EXSCAN, 2, TRACE_NONE, TRACE_NONE, 5, 1, NULL, NULL},
+    {"compute 1e9", OP_COMPUTE, 1, TRACE_NONE, TRACE_NONE, 0, BYTES, NULL, NULL},
+    {"sleep 0", OP_COMPUTE, 1, TRACE_NONE, TRACE_NONE, 0, BYTES, NULL, NULL},
+    {"comm_size 3", OP_NONE, 0, 0, 0, 0, 0, NULL, NULL},
+    {"comm_dup", OP_NONE, 0, 0, 0, 0, 0, NULL, NULL},
+    {"comm_split", OP_NONE, 0, 0, 0, 0, 0, NULL, NULL},
+};
+
+static struct trace *after_init(const char *init, const char *line, struct failure *failure)
+{
+    char text[300];
+    snprintf(text, sizeof text, "0 init\n2 init\n1 init%s\n# 1 barrier\n\n \t1   %s \n", init,
+             line);
+    return sample_read("t", text, failure);
+}
+
+static bool same_list(const int64_t *numbers, const char *list)
+{
+    long long a, b, c;
+    if (!list || !numbers)
+        return !list && !numbers;
+    return sscanf(list, "%lld %lld %lld", &a, &b, &c) == 3 && numbers[0] == a && numbers[1] == b &&
+           numbers[2] == c;
+}
+
+static bool is_read_as(const struct action_row *row, const char *line, bool typed, const char *init,
+                       uint32_t standard)
+{
+    struct failure failure;
+    struct trace *trace = after_init(init, line, &failure);
+    size_t first = trace ? trace->rank_begin[1] + 1 : 0,
+           count = trace ? trace->rank_begin[2] - first : 0;
+    const struct trace_op *op = trace ? &trace->ops[first] : NULL;
+    bool right = trace && trace->ranks == 3 && count == (row->kind != OP_NONE);
+    if (right && count) {
+        uint32_t type = row->type == BYTES ? 0 : typed ? ti_type_of_number(row->type) : standard;
+        const struct trace_counts *counts = trace_op_counts(trace, (uint32_t)first);
+        bool world = row->kind != OP_COMPUTE;
+        bool reduces = row->kind == OP_REDUCE || row->kind == OP_ALLREDUCE ||
+                       row->kind == OP_SCAN || row->kind == OP_EXSCAN;
+        right = op->kind == row->kind && op->peer == row->peer && op->tag == row->tag &&
+                op->count == row->count && op->form->type == type &&
+                op->form->signature == (type ? type : op->form->signature) &&
+                (op->form->reduce_op == 1) == reduces && (op->form->comm == 0) == world &&
+                same_list(counts ? counts->send : NULL, row->send) &&
+                same_list(counts ? counts->receive : NULL, row->receive);
+    }
+    if (!right)
+        tap_note("%s: %s", line, trace ? "another operation" : failure.text);
+    trace_free(trace);
+    return right;
+}
+
+static void test_each_action(void)
+{
+    unsigned right = 0, tried = 0;
+    for (size_t i = 0; i < sizeof action_rows / sizeof *action_rows; i++) {
+        const struct action_row *row = &action_rows[i];
+        char line[120], expected[80];
+        size_t ends[MOST + 2], words = 0;
+        for (const char *c = row->line; *c; c++)
+            if (c[1] == ' ' || !c[1])
+                ends[words++] = (size_t)(c + 1 - row->line);
+        bool has_type = row->type != BYTES && row->kind != OP_NONE;
+        right += is_read_as(row, row->line, true, "", 0);
+        for (char *to = strcpy(line, row->line); *to && *to != ' '; to++)
+            *to = *to >= 'a' && *to <= 'z' && (to - line) % 2 ? (char)(*to - 'a' + 'A') : *to;
+        right += is_read_as(row, line, true, "", 0);
+        tried += 2;
+        if (has_type) {
+            snprintf(line, sizeof line, "%.*s", (int)ends[words - 2], row->line);
+            right += is_read_as(row, line, false, "", ti_type_of_number(6));
+            right += is_read_as(row, line, false, " 1", ti_type_of_number(0));
+            tried += 2;
+        }
+        for (size_t k = 1; k <= row->needs;
+             k++, tried++) { /* one word less than there must be, or many */
+            struct failure failure;
+            snprintf(line, sizeof line, "%.*s", (int)ends[k - 1], row->line);
+            struct trace *trace = after_init("", line, &failure);
+            snprintf(expected, sizeof expected, "t:6:%zu: ", 6 + strlen(line) + 2);
+            bool refused = !trace && !strncmp(failure.text, expected, strlen(expected)) &&
+                           strstr(failure.text, " expected");
+            right += refused;
+            if (!refused)
+                tap_note("%s: %s", line, trace ? "read" : failure.text);
+            trace_free(trace);
+        }
+    }
+    tap_is_int(right, tried,
+               "each action is read as what it says, and missed where it says too little");
+}
+
 int main(void)
 {
+    test_each_action();
     test_types();
     test_actions();
     test_written();
