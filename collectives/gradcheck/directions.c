@@ -17,6 +17,8 @@ double gradcheck_product(const struct diff_probe *base, const struct gradcheck_d
         /* The gradient of a replicated variable is already that of all copies: it counts once. */
         double share = input->team.size ? input->team.size : 1;
         for (size_t k = 0; k < parts; k++) {
+            if (push->direction[k] == 0)
+                continue; /* what does not move adds nothing, also where its gradient is no number */
             double g = input->gradient ? input->gradient[k] : NAN;
             sum += push->direction[k] * g / share;
             *size += fabs(push->direction[k] * g) / share;

@@ -12,6 +12,7 @@
 struct element {
     struct gradcheck *check;
     const struct probe_input *input;
+    int rank;             /* whose input it is, also where all copies of it are pushed */
     const double *values; /* the whole input's direction; NULL: one part alone */
     size_t first, count;
     struct probe_push push;
@@ -165,11 +166,11 @@ static double element_spread(void *context)
     const struct element *element = context;
     const struct gradcheck_neighbour *near =
         gradcheck_nearby(element->check, GRADCHECK_NEXT, element->worker);
-    int rank = element->push.rank < 0 ? element->push.team : element->push.rank;
     double size = 0, spread = 0, here = element_product(element, element->input, &size);
     for (int i = 0; i < GRADCHECK_NEIGHBOURS; i++)
         if (near[i].well) {
-            const struct probe_input *there = &near[i].probe.rows[rank].inputs[element->push.input];
+            const struct probe_input *there =
+                &near[i].probe.rows[element->rank].inputs[element->push.input];
             spread = fmax(spread, fabs(element_product(element, there, &size) - here));
         }
     return spread;
@@ -257,6 +258,7 @@ static void row_check(struct gradcheck *check, struct gradcheck_row *row, int wo
     const struct probe_input *input = &check->base.rows[rank].inputs[row->check.variable];
     struct element element = {.check = check,
                               .input = input,
+                              .rank = rank,
                               .worker = worker,
                               .first = (size_t)row->check.index,
                               .count = row->check.elements,
