@@ -2,6 +2,7 @@
  * places. */
 #include "tests/traces/format_samples.h"
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { ROUND_TRIPS = 300 };
@@ -501,6 +502,98 @@ static void test_progress(void)
     unlink(path);
 }
 
+/* ---- which format a file is, and how its bytes come ---- */
+
+static void test_recognised(void)
+{
+    static const struct {
+        const char *text, *is; /* a trace's first operation, or what is said */
+    } files[] = {
+        {"{\"simrun\":1,\"ranks\":1}\n{\"op\":\"Barrier\",\"rank\":0}", "Barrier"},
+        {"\xef\xbb\xbf"
+         "0 barrier",
+         "Barrier"},
+        {" \t\r\n0 barrier", "Barrier"},
+        {"12\tBarrier", "Barrier"},
+        {"0 \t barrier", "Barrier"},
+        {"# nothing\n0 barrier", "Barrier"},
+        {"\xef\xbb\xbf{\"simrun\":1,\"ranks\":1}\n{\"op\":\"Barrier\",\"rank\":0}", "Barrier"},
+        {"\xef\xbb\xbf{\"entries\":[]}", ""},
+        {"\xef\xbb\xbf# nothing\n0 barrier", "Barrier"},
+        {"\xef\xbb\xbf", "t:1:1: no format that is known begins like this"},
+        {"0W0", "compute"},
+        {"\xef\xbb\xbf\n0W0", "compute"},
+        {"(0W0)", "compute"},
+        {",0W0", "compute"},
+        {"\"0W0\"", "compute"},
+        {"12W0", "compute"},
+        {"0W0 barrier", "t:1:5: the end of the cell expected"},
+        {"0 1", "t:1:2: unknown action \"\""},
+        {"0", "t:1:2: unknown action \"\""},
+        {"{\"entries\":[]}", ""},
+        {"{ \n\"entries\":[]}", ""},
+        {"{\"simrum\":1}", "t:1:1: neither our own trace (\"simrun\" first) nor a Flight Recorder "
+                           "dump (\"entries\")"},
+        {"{\"simrun\":1,\"entries\":[]}", "t:1:13: unknown key \"entries\" of the header"},
+        {"", "t:1:1: an empty file"},
+        {"barrier", "t:1:1: no format that is known begins like this"},
+        {"-1 barrier", "t:1:1: no format that is known begins like this"},
+        {"[1]", "t:1:1: no format that is known begins like this"},
+        {"\x7f", "t:1:1: no format that is known begins like this"},
+        {"\x80", "t: byte 0: the pickle is cut short"},
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        struct failure failure;
+        struct trace *trace = sample_read("t", files[i].text, &failure);
+        const char *first =
+            trace && trace->op_count ? op_kind_name(trace->ops[trace->op_count - 1].kind) : "";
+        tap_is_str(trace ? first : failure.text, files[i].is, "file %zu is what it begins like",
+                   i + 1);
+        trace_free(trace);
+    }
+}
+
+/* A file whose size nobody tells, as long as a buffer or a byte less or more. */
+static void test_pipes(void)
+{
+    static const size_t sizes[] = {30, 65534, 65535, 65536, 65537, 131071, 131072, 131073, 262145};
+    static const char head[] = "{\"simrun\":1,\"ranks\":1}\n",
+                      line[] = "{\"op\":\"Barrier\",\"rank\":0}\n";
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        char *text = malloc(sizes[i] + sizeof line), path[40];
+        size_t used = sizeof head - 1, lines = 0;
+        int ends[2];
+        memcpy(text, head, used);
+        for (; used + sizeof line - 1 <= sizes[i]; used += sizeof line - 1, lines++)
+            memcpy(text + used, line, sizeof line - 1);
+        memset(text + used, '\n', sizes[i] - used);
+        if (pipe(ends) != 0)
+            break;
+        pid_t child = fork();
+        if (child == 0) {
+            close(ends[0]);
+            for (size_t at = 0, step; at < sizes[i]; at += step) { /* by pieces of odd sizes */
+                ssize_t wrote =
+                    write(ends[1], text + at, sizes[i] - at < 7777 ? sizes[i] - at : 7777);
+                if (wrote <= 0)
+                    _exit(1);
+                step = (size_t)wrote;
+            }
+            _exit(0);
+        }
+        close(ends[1]);
+        struct failure failure = {0};
+        snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
+        struct trace *trace = format_read(path, &failure);
+        tap_is_int(trace ? (long)trace->op_count : -1, lines, "%zu bytes come through a pipe%s",
+                   sizes[i], trace ? "" : failure.text);
+        trace_free(trace);
+        close(ends[0]);
+        waitpid(child, NULL, 0);
+        free(text);
+    }
+}
+
 int main(void)
 {
     test_round_trips();
@@ -516,5 +609,9 @@ int main(void)
     }
     if (dice_takes_group(1))
         test_prefixes();
+    if (dice_takes_group(2)) {
+        test_recognised();
+        test_pipes();
+    }
     return tap_done();
 }

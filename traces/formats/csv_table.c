@@ -200,10 +200,7 @@ static bool rows(struct csv_table *table)
 {
     struct format_input *input = table->input;
     uint32_t rank = 0;
-    size_t at = 0;
-    if (input->size >= 3 && memcmp(input->data, "\xef\xbb\xbf", 3) == 0)
-        at = 3;
-    for (; at < input->size; rank++) {
+    for (size_t at = format_text_begin(input); at < input->size; rank++) {
         const unsigned char *newline = memchr(input->data + at, '\n', input->size - at);
         size_t end = newline ? (size_t)(newline - input->data) : input->size;
         if (rank == FORMAT_RANKS_MAX)

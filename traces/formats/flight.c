@@ -207,9 +207,7 @@ static bool comms_make(struct flight *flight)
 /* format.c has taken it for a dump; JSON has its brace first, behind a byte order mark and blanks. */
 static bool is_json(const struct format_input *input)
 {
-    const unsigned char *data = input->data;
-    if (input->size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0)
-        data += 3;
+    const unsigned char *data = input->data + format_text_begin(input);
     while (isspace(*data))
         data++;
     return *data == '{';

@@ -73,9 +73,7 @@ static bool is_ti(const unsigned char *data)
 static enum found recognise(const struct format_input *input)
 {
     const unsigned char *data = input->data;
-    size_t at = 0;
-    if (input->size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0)
-        at = 3;
+    size_t at = format_text_begin(input);
     while (isspace(data[at]))
         at++;
     if (data[0] == 0x80)

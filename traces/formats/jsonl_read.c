@@ -497,7 +497,7 @@ static bool read_lines(struct jsonl_reader *reader)
 {
     struct format_input *input = reader->input;
     size_t number = 0;
-    for (size_t begin = 0; begin < input->size;) {
+    for (size_t begin = format_text_begin(input); begin < input->size;) {
         if (number++ % PROGRESS_ROWS == 0)
             progress_report(input->progress, "reading", begin, input->size, "bytes");
         const unsigned char *newline = memchr(input->data + begin, '\n', input->size - begin);

@@ -424,7 +424,7 @@ static bool line_rank(struct ti_reader *reader)
 static bool lines(struct ti_reader *reader, bool (*each)(struct ti_reader *reader))
 {
     const struct format_input *input = reader->input;
-    for (size_t at = 0; at < input->size;) {
+    for (size_t at = format_text_begin(input); at < input->size;) {
         const unsigned char *newline = memchr(input->data + at, '\n', input->size - at);
         size_t end = newline ? (size_t)(newline - input->data) : input->size;
         reader->at = reader->line = at;

@@ -202,6 +202,11 @@ const char *format_base_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
+size_t format_text_begin(const struct format_input *input)
+{
+    return input->size >= 3 && memcmp(input->data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+}
+
 struct trace *format_finish(struct format_input *input, struct trace *trace)
 {
     struct failure failure = {0};

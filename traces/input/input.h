@@ -83,6 +83,8 @@ void format_index_release(struct format_index *index);
 
 /* Takes the last '/'-separated part. */
 const char *format_base_name(const char *path);
+/* Where a text begins: behind a byte order mark. */
+size_t format_text_begin(const struct format_input *input);
 /* Finishes and checks `trace`; frees it and returns NULL when it breaks a rule (named after the
  * input). */
 struct trace *format_finish(struct format_input *input, struct trace *trace);

@@ -172,7 +172,7 @@ static struct value *json_tree(struct value_pool *pool, struct json *json)
 struct value *value_read_json(struct value_pool *pool)
 {
     struct json json = {0};
-    json_init(&json, pool->input, 0, pool->input->size);
+    json_init(&json, pool->input, format_text_begin(pool->input), pool->input->size);
     struct value *root = json_tree(pool, &json);
     if (root && !json_end(&json))
         root = NULL;
