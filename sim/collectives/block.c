@@ -113,10 +113,11 @@ void sim_block_move(const struct sim_collective *collective, int sender, struct 
 {
     sim_block_compare(collective, sender, from, receiver, to);
     size_t bytes = from.count * from.type->size, room = to.count * to.type->size;
-    if (!bytes || !room || (from.data == to.data && from.type == to.type))
+    size_t moved = bytes < room ? bytes : room;
+    if (!moved || (from.data == to.data && from.type == to.type))
         return;
     if (from.type->contiguous && to.type->contiguous)
-        memmove(to.data, from.data, bytes < room ? bytes : room);
+        memmove(to.data, from.data, moved);
     else
         sim_datatype_transfer(from.data, from.type, from.count, to.data, to.type, to.count);
 }

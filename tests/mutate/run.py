@@ -461,7 +461,7 @@ def parts_of(tests):
     found = []
     for test in tests:
         source = os.path.join(TREE, test.path[len('build/'):] + '.c')
-        if test.dear and os.path.isfile(source) and re.search(r'\b(dice_seeds|dice_takes|dice_takes_of|dice_takes_group|golden_takes|checked_takes|said_open|gradients_are_right|world_test\w*)\(', text_of(source)):
+        if test.dear and os.path.isfile(source) and re.search(r'\b(dice_part|dice_seeds|dice_takes|dice_takes_of|dice_takes_group|golden_takes|checked_takes|said_open|gradients_are_right|world_test\w*)\(', text_of(source)):
             found += [Part(test.path, i * PARTS // PARTS_ASKED) for i in range(PARTS_ASKED)]
     return found
 
