@@ -320,8 +320,7 @@ static bool notices(struct trial *trial, int mutant, struct mutant_verdict *verd
     return noticed;
 }
 
-static void mutant_judge(const struct mutant_world *world, int mutant,
-                         struct mutant_verdict *verdict)
+void mutant_judge(const struct mutant_world *world, int mutant, struct mutant_verdict *verdict)
 {
     static const int sizes[] = {2, 3, 4};
     static const uint64_t seeds[] = {0, 3};

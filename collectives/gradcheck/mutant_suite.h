@@ -28,6 +28,8 @@ struct mutant_verdict {
     int trials;      /* programs run until then */
 };
 
+/* One mutant against the programs, until one of them notices. */
+void mutant_judge(const struct mutant_world *world, int mutant, struct mutant_verdict *verdict);
 /* Fills one verdict per mutant; [MUTANT_NONE] is the control: killed there means the right adjoints
  * failed. */
 void mutants_judge(const struct mutant_world *world,
