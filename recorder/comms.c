@@ -226,7 +226,8 @@ struct recorder_comm *recorder_comm_new(struct recorder_rank *me, MPI_Comm handl
     char name[MPI_MAX_OBJECT_NAME + 1] = "";
     if (handle == MPI_COMM_NULL)
         return NULL;
-    struct recorder_comm *comm = comm_ask(me, handle, parent, label == OP_COMM_DUP, name);
+    struct recorder_comm *comm =
+        comm_ask(me, handle, parent, label == OP_COMM_DUP || label == OP_COMM_DUP_WITH_INFO, name);
     if (!comm)
         return NULL;
     struct recorder_comm *known = handle_map_find(&me->comms, HANDLE_KEY(handle));

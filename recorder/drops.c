@@ -129,7 +129,7 @@ static bool is_plain(const struct drops_rank *of, const struct record_op *op)
 {
     struct balance channel;
     enum op_class class = op_kind_class(op->head.small);
-    bool windows = op->head.small >= OP_WIN_CREATE && op->head.small <= OP_COMPARE_AND_SWAP;
+    bool windows = op_kind_on_window(op->head.small);
     bool matched = op->head.small == OP_MRECV || op->head.small == OP_IMRECV ||
                    op->head.small == OP_MPROBE || op->head.small == OP_IMPROBE;
     if (op->state != STATE_COMPLETE || windows || matched || op->pass || op->node)

@@ -18,7 +18,7 @@ enum { PACKED_MAX = 1 + 8 + WORDS_MAX * 5 };
 static bool is_settled(const struct record_op *op)
 {
     int kind = op->head.small;
-    bool windows = kind >= OP_WIN_CREATE && kind <= OP_COMPARE_AND_SWAP;
+    bool windows = op_kind_on_window(kind);
     bool matched = kind == OP_MRECV || kind == OP_IMRECV || kind == OP_MPROBE || kind == OP_IMPROBE;
     return op->state == STATE_COMPLETE && !windows && !matched && !op->pass && !op->node;
 }

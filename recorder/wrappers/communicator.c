@@ -29,23 +29,23 @@ static void made_comm(struct recorder_rank *me, struct record_op *op, MPI_Comm f
     }
 
 MAKES_COMM(Comm_dup, OP_COMM_DUP, (MPI_Comm comm), (comm))
-MAKES_COMM(Comm_dup_with_info, OP_COMM_DUP, (MPI_Comm comm, MPI_Info info), (comm, info))
+MAKES_COMM(Comm_dup_with_info, OP_COMM_DUP_WITH_INFO, (MPI_Comm comm, MPI_Info info), (comm, info))
 MAKES_COMM(Comm_split, OP_COMM_SPLIT, (MPI_Comm comm, int color, int key), (comm, color, key))
-MAKES_COMM(Comm_split_type, OP_COMM_SPLIT, (MPI_Comm comm, int type, int key, MPI_Info info),
+MAKES_COMM(Comm_split_type, OP_COMM_SPLIT_TYPE, (MPI_Comm comm, int type, int key, MPI_Info info),
            (comm, type, key, info))
 MAKES_COMM(Comm_create, OP_COMM_CREATE, (MPI_Comm comm, MPI_Group group), (comm, group))
-MAKES_COMM(Cart_create, OP_COMM_CREATE,
+MAKES_COMM(Cart_create, OP_CART_CREATE,
            (MPI_Comm comm, int dimensions, const int sizes[], const int periods[], int reorder),
            (comm, dimensions, sizes, periods, reorder))
-MAKES_COMM(Cart_sub, OP_COMM_SPLIT, (MPI_Comm comm, const int kept[]), (comm, kept))
-MAKES_COMM(Graph_create, OP_COMM_CREATE,
+MAKES_COMM(Cart_sub, OP_CART_SUB, (MPI_Comm comm, const int kept[]), (comm, kept))
+MAKES_COMM(Graph_create, OP_GRAPH_CREATE,
            (MPI_Comm comm, int nodes, const int index[], const int edges[], int reorder),
            (comm, nodes, index, edges, reorder))
-MAKES_COMM(Dist_graph_create, OP_COMM_CREATE,
+MAKES_COMM(Dist_graph_create, OP_DIST_GRAPH_CREATE,
            (MPI_Comm comm, int n, const int sources[], const int degrees[],
             const int destinations[], const int weights[], MPI_Info info, int reorder),
            (comm, n, sources, degrees, destinations, weights, info, reorder))
-MAKES_COMM(Dist_graph_create_adjacent, OP_COMM_CREATE,
+MAKES_COMM(Dist_graph_create_adjacent, OP_DIST_GRAPH_CREATE_ADJACENT,
            (MPI_Comm comm, int in, const int sources[], const int in_weights[], int out,
             const int destinations[], const int out_weights[], MPI_Info info, int reorder),
            (comm, in, sources, in_weights, out, destinations, out_weights, info, reorder))
@@ -57,7 +57,8 @@ int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *mad
 {
     struct recorder_rank *me = recorder_enter();
     struct recorder_comm *met = me ? recorder_comm_gathering(me, comm, group, tag) : NULL;
-    struct record_op *op = met ? recorder_op(me, OP_COMM_CREATE, STATE_BLOCKED, CALLER) : NULL;
+    struct record_op *op =
+        met ? recorder_op(me, OP_COMM_CREATE_GROUP, STATE_BLOCKED, CALLER) : NULL;
     if (op) {
         wrapper_comm(op, met);
         op->comm_seq = met->collectives++;
@@ -83,7 +84,8 @@ int MPI_Comm_create_from_group(MPI_Group group, const char *word, MPI_Info info,
 {
     struct recorder_rank *me = word ? recorder_enter() : NULL;
     struct recorder_comm *met = me ? recorder_comm_gathering_by(me, group, word) : NULL;
-    struct record_op *op = met ? recorder_op(me, OP_COMM_CREATE, STATE_BLOCKED, CALLER) : NULL;
+    struct record_op *op =
+        met ? recorder_op(me, OP_COMM_CREATE_FROM_GROUP, STATE_BLOCKED, CALLER) : NULL;
     if (op) {
         wrapper_comm(op, met);
         op->comm_seq = met->collectives++;
@@ -144,7 +146,8 @@ static void duplication_started(struct recorder_rank *me, struct record_op *op, 
 
 MAKES_LATER(MPI_Comm_idup, OP_COMM_DUP, (MPI_Comm comm), (comm))
 #if MPI_VERSION >= 4
-MAKES_LATER(MPI_Comm_idup_with_info, OP_COMM_DUP, (MPI_Comm comm, MPI_Info info), (comm, info))
+MAKES_LATER(MPI_Comm_idup_with_info, OP_COMM_DUP_WITH_INFO, (MPI_Comm comm, MPI_Info info),
+            (comm, info))
 #endif
 
 #ifdef SIM_MPI_EXT_H /* failures: other MPIs' are not recorded */

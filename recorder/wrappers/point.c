@@ -161,6 +161,7 @@ struct pair {
     const struct recorder_comm *comm;
     uint32_t number; /* of the wait; of the send, before there is one */
     bool replaces;   /* one buffer for both, by intention */
+    uint16_t flags;  /* of all three */
 };
 
 /* The two starts, the receive right behind the send: a communicator or a type that is not known yet is asked for outside the recorder, where
@@ -185,8 +186,9 @@ pair_start(struct recorder_rank *me, struct pair *pair, const struct wrapper_sid
         return false;
     pair->comm = wrapper_envelope(me, pair->receive, receive->peer, receive->tag, comm);
     recorder_watch_point(me, pair->receive, pair->comm, receive->buffer);
-    pair->send->flags |= OP_COMPOUND;
-    pair->receive->flags |= OP_COMPOUND;
+    pair->flags = (uint16_t)(OP_COMPOUND | (pair->replaces ? OP_IN_PLACE : 0));
+    pair->send->flags |= pair->flags;
+    pair->receive->flags |= pair->flags;
     return true;
 }
 
@@ -200,7 +202,7 @@ pair_begin(struct recorder_rank *me, struct pair *pair, const struct wrapper_sid
     pair->wait = recorder_op_inline(me, OP_WAITALL, STATE_BLOCKED, site);
     if (!pair->wait)
         return false;
-    pair->wait->flags |= OP_COMPOUND;
+    pair->wait->flags |= pair->flags;
     pair->number = me->self->op;
     recorder_waits(me, pair->number, 2, starts);
     bool nothing = send->peer == MPI_PROC_NULL, arrives = receive->peer != MPI_PROC_NULL;
@@ -324,7 +326,7 @@ static void pair_started(struct recorder_rank *me, const struct pair *pair, MPI_
                               MPI_Request *request)                                                \
     {                                                                                              \
         struct recorder_rank *me = recorder_enter();                                               \
-        struct pair pair;                                                                          \
+        struct pair pair = {0};                                                                    \
         struct wrapper_side there = {send, send_count, send_type, to, send_tag};                   \
         struct wrapper_side here = {receive, receive_count, receive_type, from, receive_tag};      \
         bool recorded = me && pair_start_later(me, &pair, &there, &here, comm, CALLER);            \
@@ -341,7 +343,7 @@ static void pair_started(struct recorder_rank *me, const struct pair *pair, MPI_
                                       MPI_Request *request)                                        \
     {                                                                                              \
         struct recorder_rank *me = recorder_enter();                                               \
-        struct pair pair;                                                                          \
+        struct pair pair = {.replaces = true};                                                     \
         struct wrapper_side there = {NULL, count, type, to, send_tag};                             \
         struct wrapper_side here = {buffer, count, type, from, receive_tag};                       \
         bool recorded = me && pair_start_later(me, &pair, &there, &here, comm, CALLER);            \

@@ -14,32 +14,36 @@ static void made_window(struct recorder_rank *me, struct record_op *op, MPI_Comm
     recorder_leave(me);
 }
 
-#define MAKES_WINDOW(name, parameters, arguments)                                                  \
+#define MAKES_WINDOW(name, kind, parameters, arguments)                                            \
     int MPI_##name(LIST parameters, MPI_Win *made)                                                 \
     {                                                                                              \
         struct recorder_rank *me = recorder_enter();                                               \
-        struct record_op *op = me ? wrapper_collective(me, OP_WIN_CREATE, comm, CALLER) : NULL;    \
+        struct record_op *op = me ? wrapper_collective(me, kind, comm, CALLER) : NULL;             \
         recorder_leave(me);                                                                        \
         int error = PMPI_##name(LIST arguments, made);                                             \
         if (op)                                                                                    \
             made_window(me, op, comm, *made, error);                                               \
         return error;                                                                              \
     }
-MAKES_WINDOW(Win_create, (void *base, MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm),
+MAKES_WINDOW(Win_create, OP_WIN_CREATE,
+             (void *base, MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm),
              (base, size, unit, info, comm))
-MAKES_WINDOW(Win_allocate, (MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void *base),
-             (size, unit, info, comm, base))
-MAKES_WINDOW(Win_allocate_shared,
+MAKES_WINDOW(Win_allocate, OP_WIN_ALLOCATE,
              (MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void *base),
              (size, unit, info, comm, base))
-MAKES_WINDOW(Win_create_dynamic, (MPI_Info info, MPI_Comm comm), (info, comm))
+MAKES_WINDOW(Win_allocate_shared, OP_WIN_ALLOCATE_SHARED,
+             (MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void *base),
+             (size, unit, info, comm, base))
+MAKES_WINDOW(Win_create_dynamic, OP_WIN_CREATE_DYNAMIC, (MPI_Info info, MPI_Comm comm),
+             (info, comm))
 #if MPI_VERSION >= 4
-MAKES_WINDOW(Win_create_c, (void *base, MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm),
+MAKES_WINDOW(Win_create_c, OP_WIN_CREATE,
+             (void *base, MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm),
              (base, size, unit, info, comm))
-MAKES_WINDOW(Win_allocate_c,
+MAKES_WINDOW(Win_allocate_c, OP_WIN_ALLOCATE,
              (MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm, void *base),
              (size, unit, info, comm, base))
-MAKES_WINDOW(Win_allocate_shared_c,
+MAKES_WINDOW(Win_allocate_shared_c, OP_WIN_ALLOCATE_SHARED,
              (MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm, void *base),
              (size, unit, info, comm, base))
 #endif

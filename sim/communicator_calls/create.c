@@ -263,10 +263,18 @@ static const struct sim_collective_kind comm_dup = {.name = "Comm_dup",
                                                     .synchronisation = SIM_NEEDS_ALL,
                                                     .execute = dup_execute,
                                                     .across = &sim_comm_dup_across};
+static const struct sim_collective_kind comm_dup_with_info = {.name = "Comm_dup_with_info",
+                                                              .synchronisation = SIM_NEEDS_ALL,
+                                                              .execute = dup_execute,
+                                                              .across = &sim_comm_dup_across};
 static const struct sim_collective_kind comm_split = {.name = "Comm_split",
                                                       .synchronisation = SIM_NEEDS_ALL,
                                                       .execute = split_execute,
                                                       .across = &sim_comm_split_across};
+static const struct sim_collective_kind comm_split_type = {.name = "Comm_split_type",
+                                                           .synchronisation = SIM_NEEDS_ALL,
+                                                           .execute = split_execute,
+                                                           .across = &sim_comm_split_across};
 static const struct sim_collective_kind comm_create = {.name = "Comm_create",
                                                        .synchronisation = SIM_NEEDS_ALL,
                                                        .execute = create_execute,
@@ -338,13 +346,14 @@ static int attributes_copy(const struct sim_comm *comm, MPI_Comm handle,
     return error;
 }
 
-static int dup(MPI_Comm handle, MPI_Comm *made, const char *function)
+static int dup(MPI_Comm handle, MPI_Comm *made, const struct sim_collective_kind *kind)
 {
+    const char *function = kind->name;
     int error;
     struct sim_comm *comm = sim_comm_check(handle, function, &error);
     if (!comm)
         return error;
-    error = run(comm, &comm_dup, &(struct sim_creation){.made = made});
+    error = run(comm, kind, &(struct sim_creation){.made = made});
     if (error)
         return error;
     struct sim_comm *copy = sim_comm_get(comm->owner, *made);
@@ -357,21 +366,21 @@ static int dup(MPI_Comm handle, MPI_Comm *made, const char *function)
 
 int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm)
 {
-    return dup(comm, newcomm, "Comm_dup");
+    return dup(comm, newcomm, &comm_dup);
 }
 
 int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm)
 {
     int error = sim_info_check(comm, info, "Comm_dup_with_info");
     if (!error)
-        error = dup(comm, newcomm, "Comm_dup_with_info");
+        error = dup(comm, newcomm, &comm_dup_with_info);
     return error ? error : PMPI_Comm_set_info(*newcomm, info);
 }
 
 /* Nonblocking duplication: the handle is written when the last member has come. Attributes and
  * error handler are those of the moment of the call. */
 static int idup(MPI_Comm handle, MPI_Info info, MPI_Comm *made, MPI_Request *request,
-                const char *function)
+                const struct sim_collective_kind *kind, const char *function)
 {
     int error;
     struct sim_comm *comm = sim_comm_check(handle, function, &error);
@@ -401,19 +410,19 @@ static int idup(MPI_Comm handle, MPI_Info info, MPI_Comm *made, MPI_Request *req
                                       .attributes = attributes,
                                       .info = (MPI_Info)(void *)kept};
     struct sim_collective_call call;
-    error = begin(&call, comm, &comm_dup, creation);
+    error = begin(&call, comm, kind, creation);
     assert(!error);
     return sim_collective_start(&call, request);
 }
 
 int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request)
 {
-    return idup(comm, MPI_INFO_NULL, newcomm, request, "Comm_idup");
+    return idup(comm, MPI_INFO_NULL, newcomm, request, &comm_dup, "Comm_idup");
 }
 
 int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, MPI_Request *request)
 {
-    return idup(comm, info, newcomm, request, "Comm_idup_with_info");
+    return idup(comm, info, newcomm, request, &comm_dup_with_info, "Comm_idup_with_info");
 }
 
 int PMPI_Comm_split(MPI_Comm handle, int color, int key, MPI_Comm *made)
@@ -444,7 +453,8 @@ int PMPI_Comm_split_type(MPI_Comm handle, int type, int key, MPI_Info info, MPI_
                                "split type %d is not one of the standard's", type);
     int color =
         type == MPI_COMM_TYPE_SHARED ? 0 : MPI_UNDEFINED; /* no hardware levels below are known */
-    return run(comm, &comm_split, &(struct sim_creation){.made = made, .color = color, .key = key});
+    return run(comm, &comm_split_type,
+               &(struct sim_creation){.made = made, .color = color, .key = key});
 }
 
 int PMPI_Comm_create(MPI_Comm handle, MPI_Group group_handle, MPI_Comm *made)

@@ -218,8 +218,14 @@ static void make(struct sim_collective *collective)
         deliver(collective, window, context, r);
 }
 
-static const struct sim_collective_kind creation = {
-    .name = "Win_create", .synchronisation = SIM_NEEDS_ALL, .execute = make};
+#define CREATION(flavor, called)                                                                   \
+    [flavor - MPI_WIN_FLAVOR_CREATE] = {                                                           \
+        .name = called, .synchronisation = SIM_NEEDS_ALL, .execute = make}
+static const struct sim_collective_kind creations[] = {
+    CREATION(MPI_WIN_FLAVOR_CREATE, "Win_create"),
+    CREATION(MPI_WIN_FLAVOR_ALLOCATE, "Win_allocate"),
+    CREATION(MPI_WIN_FLAVOR_DYNAMIC, "Win_create_dynamic"),
+    CREATION(MPI_WIN_FLAVOR_SHARED, "Win_allocate_shared")};
 
 /* The memory that a program brings must be there. `site`: as of sim_told_set. */
 static void bound(struct sim_rank *rank, const char *function, const void *memory, MPI_Aint size,
@@ -242,10 +248,12 @@ static bool says(const struct sim_info *info, const char *key, const char *value
     return said && !strcmp(said, value);
 }
 
-static int win_new(struct making *making, MPI_Comm comm, const char *function)
+static int win_new(struct making *making, MPI_Comm comm)
 {
+    const struct sim_collective_kind *kind = &creations[making->flavor - MPI_WIN_FLAVOR_CREATE];
+    const char *function = kind->name;
     struct sim_collective_call call;
-    int error = sim_call_begin(&call, &creation, comm);
+    int error = sim_call_begin(&call, kind, comm);
     if (error)
         return error;
     if (making->size < 0)
@@ -298,7 +306,7 @@ static int win_new(struct making *making, MPI_Comm comm, const char *function)
                                         .info = info,                                              \
                                         .flavor = MPI_WIN_FLAVOR_CREATE,                           \
                                         .made = win},                                              \
-                       comm, "Win_create");                                                        \
+                       comm);                                                                      \
     }                                                                                              \
     int PMPI_Win_allocate##suffix(MPI_Aint size, unit_type unit, MPI_Info info, MPI_Comm comm,     \
                                   void *base, MPI_Win *win)                                        \
@@ -309,7 +317,7 @@ static int win_new(struct making *making, MPI_Comm comm, const char *function)
                                         .flavor = MPI_WIN_FLAVOR_ALLOCATE,                         \
                                         .made = win,                                               \
                                         .base_out = base},                                         \
-                       comm, "Win_allocate");                                                      \
+                       comm);                                                                      \
     }                                                                                              \
     int PMPI_Win_allocate_shared##suffix(MPI_Aint size, unit_type unit, MPI_Info info,             \
                                          MPI_Comm comm, void *base, MPI_Win *win)                  \
@@ -320,7 +328,7 @@ static int win_new(struct making *making, MPI_Comm comm, const char *function)
                                         .flavor = MPI_WIN_FLAVOR_SHARED,                           \
                                         .made = win,                                               \
                                         .base_out = base},                                         \
-                       comm, "Win_allocate_shared");                                               \
+                       comm);                                                                      \
     }
 /* clang-format off */
 CREATE(, int)
@@ -331,7 +339,7 @@ int PMPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win)
 {
     return win_new(
         &(struct making){.unit = 1, .info = info, .flavor = MPI_WIN_FLAVOR_DYNAMIC, .made = win},
-        comm, "Win_create_dynamic");
+        comm);
 }
 
 /* ---- freeing ---- */

@@ -176,7 +176,7 @@ static bool write_collective(const struct writer *writer, uint32_t index)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].kind == op->kind)
             row = &rows[i];
-    if (op->kind >= OP_COMM_DUP && op->kind <= OP_INTERCOMM_MERGE)
+    if (op_kind_makes_comm(op->kind))
         return true;
     if (!row)
         return refuse(writer, op, "time-independent traces have no such collective");
@@ -208,9 +208,8 @@ static bool write_op(const struct writer *writer, uint32_t index, size_t *row)
 {
     const struct trace_op *op = &writer->trace->ops[index];
     enum op_class class = op_kind_class(op->kind);
-    bool moves =
-        class == CLASS_SEND || class == CLASS_RECEIVE ||
-        (class == CLASS_COLLECTIVE && !(op->kind >= OP_COMM_DUP && op->kind <= OP_INTERCOMM_MERGE));
+    bool moves = class == CLASS_SEND || class == CLASS_RECEIVE ||
+                 (class == CLASS_COLLECTIVE && !op_kind_makes_comm(op->kind));
     if (moves && !is_world(writer->trace, op))
         return refuse(writer, op, "time-independent traces know no communicator but the world");
     switch (class) {

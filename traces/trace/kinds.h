@@ -6,6 +6,8 @@
 #ifndef TRACES_TRACE_KINDS_H
 #define TRACES_TRACE_KINDS_H
 
+#include <stdbool.h>
+
 enum op_class {
     CLASS_NONE,
     CLASS_SEND,
@@ -101,7 +103,19 @@ enum op_class {
     X(102, OP_ABORT, "Abort", CLASS_CONTROL, 0)                                                    \
     X(103, OP_CANCEL, "Cancel", CLASS_CONTROL, 0)                                                  \
     X(104, OP_REQUEST_FREE, "Request_free", CLASS_CONTROL, 0)                                      \
-    X(110, OP_COMPUTE, "compute", CLASS_COMPUTE, 0)
+    X(110, OP_COMPUTE, "compute", CLASS_COMPUTE, 0)                                                \
+    X(111, OP_COMM_DUP_WITH_INFO, "Comm_dup_with_info", CLASS_COLLECTIVE, 1)                       \
+    X(112, OP_COMM_SPLIT_TYPE, "Comm_split_type", CLASS_COLLECTIVE, 1)                             \
+    X(113, OP_COMM_CREATE_GROUP, "Comm_create_group", CLASS_COLLECTIVE, 1)                         \
+    X(114, OP_COMM_CREATE_FROM_GROUP, "Comm_create_from_group", CLASS_COLLECTIVE, 1)               \
+    X(115, OP_CART_CREATE, "Cart_create", CLASS_COLLECTIVE, 1)                                     \
+    X(116, OP_CART_SUB, "Cart_sub", CLASS_COLLECTIVE, 1)                                           \
+    X(117, OP_GRAPH_CREATE, "Graph_create", CLASS_COLLECTIVE, 1)                                   \
+    X(118, OP_DIST_GRAPH_CREATE, "Dist_graph_create", CLASS_COLLECTIVE, 1)                         \
+    X(119, OP_DIST_GRAPH_CREATE_ADJACENT, "Dist_graph_create_adjacent", CLASS_COLLECTIVE, 1)       \
+    X(120, OP_WIN_ALLOCATE, "Win_allocate", CLASS_COLLECTIVE, 1)                                   \
+    X(121, OP_WIN_ALLOCATE_SHARED, "Win_allocate_shared", CLASS_COLLECTIVE, 1)                     \
+    X(122, OP_WIN_CREATE_DYNAMIC, "Win_create_dynamic", CLASS_COLLECTIVE, 1)
 
 enum op_kind {
 #define X(number, enumerator, name, class, blocking) enumerator = number,
@@ -116,6 +130,18 @@ extern const unsigned char op_kind_classes[OP_KIND_LIMIT];
 static inline enum op_class op_kind_class(int kind)
 {
     return kind >= 0 && kind < OP_KIND_LIMIT ? (enum op_class)op_kind_classes[kind] : CLASS_NONE;
+}
+/* It makes a communicator or frees one. */
+static inline bool op_kind_makes_comm(int kind)
+{
+    return (kind >= OP_COMM_DUP && kind <= OP_INTERCOMM_MERGE) ||
+           (kind >= OP_COMM_DUP_WITH_INFO && kind <= OP_DIST_GRAPH_CREATE_ADJACENT);
+}
+/* Of one-sided communication. */
+static inline bool op_kind_on_window(int kind)
+{
+    return (kind >= OP_WIN_CREATE && kind <= OP_COMPARE_AND_SWAP) ||
+           (kind >= OP_WIN_ALLOCATE && kind <= OP_WIN_CREATE_DYNAMIC);
 }
 /* The name of a class as the database spells it: "p2p", "coll", "wait", "compute", "control". */
 const char *op_class_name(enum op_class class);

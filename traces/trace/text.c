@@ -114,8 +114,10 @@ static void say_collective(struct text *text, const struct trace *trace, const s
 
 const char *trace_call_name(int kind, int flags)
 {
+    static const char *const pairs[2][2] = {{"Sendrecv", "Sendrecv_replace"},
+                                            {"Isendrecv", "Isendrecv_replace"}};
     if (flags & OP_COMPOUND)
-        return flags & OP_NONBLOCKING ? "Isendrecv" : "Sendrecv";
+        return pairs[(flags & OP_NONBLOCKING) != 0][(flags & OP_IN_PLACE) != 0];
     return op_kind_name(kind);
 }
 

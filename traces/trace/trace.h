@@ -48,11 +48,11 @@ enum op_state {
 };
 
 enum op_flag {
-    OP_NONBLOCKING = 1, /* a collective's or Sendrecv's I-form: completes through `request` */
-    OP_PERSISTENT = 2,  /* started by Start on a persistent request */
-    OP_COMPOUND = 4,    /* part of a Sendrecv, which is recorded as Isend, Irecv, Waitall; with
+    OP_NONBLOCKING = 1,     /* a collective's or Sendrecv's I-form: completes through `request` */
+    OP_PERSISTENT = 2,      /* started by Start on a persistent request */
+    OP_COMPOUND = 4,        /* part of a Sendrecv, which is recorded as Isend, Irecv, Waitall; with
                            OP_NONBLOCKING of an Isendrecv: Isend, Irecv */
-    OP_IN_PLACE = 8,
+    OP_IN_PLACE = 8,        /* of a Sendrecv: Sendrecv_replace */
     OP_INACTIVE = 16,       /* a wait on a null or inactive request */
     OP_BUFFER_CHANGED = 32, /* the checksum of a pending send buffer differed at completion */
     OP_ADJOINT = 64,        /* issued by the backward engine */

@@ -27,8 +27,7 @@ static bool is_noise(const struct trace *trace, const struct trace_op *op)
     case CLASS_WAIT:
         return op->kind >= OP_TEST || (op->flags & OP_INACTIVE);
     case CLASS_COLLECTIVE:
-        return op->kind == OP_FINALIZE ||
-               (trace->node_count && op->kind >= OP_COMM_DUP && op->kind <= OP_INTERCOMM_MERGE);
+        return op->kind == OP_FINALIZE || (trace->node_count && op_kind_makes_comm(op->kind));
     default:
         return false;
     }
