@@ -15,7 +15,7 @@ static bool out_of_memory(struct failure *failure)
 }
 
 /* Stable counting sort of rows by a 32-bit key at `key_offset`. Fills `begin` (keys + 1 entries).
- * `moved`, when not NULL, receives a new array old index -> new index, or NULL when nothing moved.
+ * `moved`, when not NULL, receives a new array old index -> new index; it stays NULL when nothing moved.
  */
 struct sort {
     void **rows;
@@ -47,8 +47,6 @@ static bool sort_count(const struct sort *sort)
 
 static bool sort_rows(const struct sort *sort)
 {
-    if (sort->moved)
-        *sort->moved = NULL;
     if (sort_count(sort))
         return true;
     size_t *next = malloc(sort->keys * sizeof *next);
