@@ -3,7 +3,7 @@
 
 All mutants of a file are compiled into one copy of the tree (sources.py, mutant.h), which stays for the next time: only what changed is
 compiled again, through ccache where that is. Every test runs once to see which mutants it reaches (not again before it or the product
-changes); then each mutant runs against the tests that reach it, until one fails: programs of the same room or name first, then the others, the quickest
+changes); then each mutant runs against the tests that reach it, until one fails: programs of the same room, or named after the file or its folder, first, then the others, the quickest
 first; where none of these notices, one scenario of the catalogue after the other (what tests/cli/catalogue.t asks: verdicts, the words of
 findings, hashes of traces), and the scripts of --scripts. A test that hangs or grows without end has failed. Printed are the survivors, and in
 which functions they are; a mutant that changes nothing anybody could see is listed in equivalent.txt with the reason.
@@ -573,11 +573,15 @@ class Hunt:
     def hunt(self, row):
         """The test that noticed, '' where none did, None where none comes by."""
         tests = [t for t in self.tests if self.sees(t, row)]
-        stem, room = os.path.basename(row[1])[:-2], row[1].split('/')[0]
+        folder, stem, room = os.path.basename(os.path.dirname(row[1])), os.path.basename(row[1])[:-2], row[1].split('/')[0]
+        words = (stem, folder[:-1] if folder.endswith('s') else folder) # test_collective_blocks is for sim/collectives
+
+        def is_named(test):
+            return any(word in os.path.basename(test.file) for word in words)
 
         def cost(test):
-            return test.seconds / (1 + 4 * self.failed_before.get((row[1], test.path), 0) + (stem in test.path))
-        tests.sort(key=lambda t: (('/%s/' % room not in '/' + t.path and stem not in t.path) + 2 * t.script, cost(t))
+            return test.seconds / (1 + 4 * self.failed_before.get((row[1], test.path), 0) + is_named(test))
+        tests.sort(key=lambda t: (('/%s/' % room not in '/' + t.path and not is_named(t)) + 2 * t.script, cost(t))
                    if not self.failed_before.get((row[1], t.path)) else (-1, cost(t)))
         spent = {False: 0.0, True: 0.0} # programs and scripts have the same share
         for test in tests:
