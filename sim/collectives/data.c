@@ -30,7 +30,7 @@ static void gather_execute(struct sim_collective *collective)
     struct sim_collective_call *to = call_of(collective, root);
     for (int r = 0; r < collective->size; r++) {
         struct sim_collective_call *from = call_of(collective, r);
-        if (r != root || !from->in_place)
+        if (!from->in_place) /* which only the root's is */
             sim_block_move(collective, r, sim_side_whole(&from->send), root,
                            sim_side_block(&to->receive, r));
     }
@@ -40,7 +40,7 @@ static void scatter_advance(struct sim_collective *collective, int rank)
 {
     struct sim_collective_call *call = call_of(collective, rank),
                                *from = call_of(collective, call->root);
-    if (rank != call->root || !call->in_place)
+    if (!call->in_place)
         sim_block_move(collective, call->root, sim_side_block(&from->send, rank), rank,
                        sim_side_whole(&call->receive));
 }
