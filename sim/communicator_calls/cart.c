@@ -49,12 +49,12 @@ static int checked_size(const struct sim_comm *comm, const char *function,
 int PMPI_Cart_create(MPI_Comm handle, int dimensions, const int extents[], const int periods[],
                      int reorder, MPI_Comm *made)
 {
-    (void)reorder;
     int error;
     struct sim_comm *comm = sim_comm_check(handle, "Cart_create", &error);
     if (!comm)
         return error;
-    struct sim_topology_plan plan = {.kind = MPI_CART, .cart = {dimensions, extents, periods}};
+    struct sim_topology_plan plan = {
+        .kind = MPI_CART, .reorder = reorder, .cart = {dimensions, extents, periods}};
     plan.size = checked_size(comm, "Cart_create", &plan.cart, &error);
     return error ? error : sim_comm_create_topology(comm, SIM_CART_CREATE, &plan, made);
 }

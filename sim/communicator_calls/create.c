@@ -145,6 +145,31 @@ static void split_execute(struct sim_collective *collective)
     split_into(collective, false);
 }
 
+/* All give the same type, but who wants no communicator. */
+static void split_type_execute(struct sim_collective *collective)
+{
+    int type = MPI_UNDEFINED, other = MPI_UNDEFINED, first = 0, dissenter = 0;
+    for (int r = 0; r < collective->size && other == MPI_UNDEFINED; r++) {
+        int mine = ((const struct sim_creation *)collective->calls[r]->argument)->type;
+        if (type == MPI_UNDEFINED) {
+            type = mine;
+            first = r;
+        } else if (mine != type && mine != MPI_UNDEFINED) {
+            other = mine;
+            dissenter = r;
+        }
+    }
+    for (int r = 0; other != MPI_UNDEFINED && r < collective->size; r++) {
+        char complaint[160];
+        snprintf(complaint, sizeof complaint, "the split types given by ranks %d and %d differ",
+                 first, dissenter);
+        collective->calls[r]->error = MPI_ERR_NOT_SAME;
+        sim_collective_complain(collective->calls[r], complaint);
+    }
+    if (other == MPI_UNDEFINED)
+        split_into(collective, false);
+}
+
 static const struct sim_topology_plan *plan_of(const struct sim_collective *collective, int rank)
 {
     return ((const struct sim_creation *)collective->calls[rank]->argument)->plan;
@@ -273,7 +298,7 @@ static const struct sim_collective_kind comm_split = {.name = "Comm_split",
                                                       .across = &sim_comm_split_across};
 static const struct sim_collective_kind comm_split_type = {.name = "Comm_split_type",
                                                            .synchronisation = SIM_NEEDS_ALL,
-                                                           .execute = split_execute,
+                                                           .execute = split_type_execute,
                                                            .across = &sim_comm_split_across};
 static const struct sim_collective_kind comm_create = {.name = "Comm_create",
                                                        .synchronisation = SIM_NEEDS_ALL,
@@ -454,7 +479,7 @@ int PMPI_Comm_split_type(MPI_Comm handle, int type, int key, MPI_Info info, MPI_
     int color =
         type == MPI_COMM_TYPE_SHARED ? 0 : MPI_UNDEFINED; /* no hardware levels below are known */
     return run(comm, &comm_split_type,
-               &(struct sim_creation){.made = made, .color = color, .key = key});
+               &(struct sim_creation){.made = made, .color = color, .key = key, .type = type});
 }
 
 int PMPI_Comm_create(MPI_Comm handle, MPI_Group group_handle, MPI_Comm *made)

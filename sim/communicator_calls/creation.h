@@ -13,6 +13,7 @@ struct sim_creation {
     MPI_Comm *made; /* where the member's new handle goes */
     MPI_Errhandler errhandler;
     int color, key;                       /* split */
+    int type;                             /* split_type */
     const struct sim_group *group;        /* create */
     const struct sim_topology_plan *plan; /* topology constructors */
     bool high;                            /* merge */

@@ -1,5 +1,5 @@
 /* MPI's calls for graphs and distributed graphs. The object is in communicators/topology.h. Ranks
- * are never reordered and infos are not looked at. */
+ * are never reordered and infos are not looked at: reorder must be alike on all ranks all the same. */
 #include "sim/communicators/info.h"
 #include "sim/communicators/topology.h"
 #include "sim/worlds/error.h"
@@ -31,7 +31,6 @@ static int check_graph(const struct sim_comm *comm, const char *function, int no
 int PMPI_Graph_create(MPI_Comm handle, int nodes, const int index[], const int edges[], int reorder,
                       MPI_Comm *made)
 {
-    (void)reorder;
     int error;
     struct sim_comm *comm = sim_comm_check(handle, "Graph_create", &error);
     if (!comm)
@@ -43,7 +42,7 @@ int PMPI_Graph_create(MPI_Comm handle, int nodes, const int index[], const int e
     if (!nodes)
         return MPI_SUCCESS;
     struct sim_topology_plan plan = {
-        .kind = MPI_GRAPH, .size = nodes, .index = index, .edges = edges};
+        .kind = MPI_GRAPH, .size = nodes, .reorder = reorder, .index = index, .edges = edges};
     return sim_comm_create_topology(comm, SIM_GRAPH_CREATE, &plan, made);
 }
 
@@ -165,7 +164,6 @@ int PMPI_Dist_graph_create_adjacent(MPI_Comm handle, int in_count, const int sou
                                     const int destinations[], const int destination_weights[],
                                     MPI_Info info, int reorder, MPI_Comm *made)
 {
-    (void)reorder;
     const char *function = "Dist_graph_create_adjacent";
     int error;
     struct sim_comm *comm = sim_comm_check(handle, function, &error);
@@ -187,6 +185,7 @@ int PMPI_Dist_graph_create_adjacent(MPI_Comm handle, int in_count, const int sou
                                "either both or none of the weights may be MPI_UNWEIGHTED");
     struct sim_topology_plan plan = {.kind = MPI_DIST_GRAPH,
                                      .size = comm->size,
+                                     .reorder = reorder,
                                      .weighted = weighted,
                                      .adjacent = true,
                                      .in_count = in_count,
@@ -222,7 +221,6 @@ int PMPI_Dist_graph_create(MPI_Comm handle, int count, const int sources[], cons
                            const int destinations[], const int weights[], MPI_Info info,
                            int reorder, MPI_Comm *made)
 {
-    (void)reorder;
     const char *function = "Dist_graph_create";
     int error, edges = 0;
     struct sim_comm *comm = sim_comm_check(handle, function, &error);
@@ -240,6 +238,7 @@ int PMPI_Dist_graph_create(MPI_Comm handle, int count, const int sources[], cons
         return error;
     struct sim_topology_plan plan = {.kind = MPI_DIST_GRAPH,
                                      .size = comm->size,
+                                     .reorder = reorder,
                                      .weighted = weights != MPI_UNWEIGHTED,
                                      .count = count,
                                      .sources = sources,

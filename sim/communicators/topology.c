@@ -132,6 +132,29 @@ static bool edges_match(struct sim_topology *topology, struct end *lonely, bool 
     return whole;
 }
 
+/* An edge is given at both ends with the same weight; of several edges between two ranks in any
+ * order. False, and the first end that differs: not so. */
+static bool weights_match(const struct sim_topology *topology, struct end *unequal)
+{
+    const struct sim_edges *edges[2] = {&topology->in, &topology->out};
+    struct end *ends[2];
+    size_t count = topology->in.first[topology->size];
+    bool match = true;
+    for (int side = 0; side < 2; side++) {
+        ends[side] = ends_of(edges[side], topology->size, side == 0);
+        for (size_t i = 0; i < count; i++)
+            ends[side][i].slot = edges[side]->weights[ends[side][i].at];
+        qsort(ends[side], count, sizeof *ends[side], compare_ends);
+    }
+    for (size_t i = 0; i < count && match; i++) {
+        match = ends[0][i].slot == ends[1][i].slot;
+        *unequal = ends[0][i];
+    }
+    free(ends[0]);
+    free(ends[1]);
+    return match;
+}
+
 /* ---- building ---- */
 
 static int *copy_of(const int *numbers, int count)
@@ -226,6 +249,8 @@ static const char *difference(const struct sim_topology_plan *a, const struct si
 {
     if (a->size != b->size)
         return "numbers of ranks";
+    if (a->reorder != b->reorder)
+        return "values of reorder";
     if (a->kind == MPI_DIST_GRAPH)
         return a->weighted != b->weighted ? "uses of MPI_UNWEIGHTED" : NULL;
     if (a->kind == MPI_GRAPH) {
@@ -286,13 +311,19 @@ struct sim_topology *sim_topology_build(const struct sim_topology_plan *const *p
         build_anywhere(topology, plans);
     struct end lonely = {0};
     bool incoming = false;
-    if (edges_match(topology, &lonely, &incoming) || first->kind == MPI_GRAPH)
+    bool matched = edges_match(topology, &lonely, &incoming) || first->kind == MPI_GRAPH;
+    if (matched && (!first->adjacent || weights_match(topology, &lonely)))
         return topology;
     *error = MPI_ERR_TOPOLOGY;
-    snprintf(complaint, 160,
-             "rank %d lists an edge from %d to %d that rank %d does not list as often",
-             incoming ? lonely.destination : lonely.source, lonely.source, lonely.destination,
-             incoming ? lonely.source : lonely.destination);
+    if (matched)
+        snprintf(complaint, 160,
+                 "ranks %d and %d give the edge from one to the other different weights",
+                 lonely.source, lonely.destination);
+    else
+        snprintf(complaint, 160,
+                 "rank %d lists an edge from %d to %d that rank %d does not list as often",
+                 incoming ? lonely.destination : lonely.source, lonely.source, lonely.destination,
+                 incoming ? lonely.source : lonely.destination);
     sim_topology_release(topology);
     return NULL;
 }

@@ -20,6 +20,7 @@ struct sim_topology_plan {
     int kind;   /* MPI_CART, MPI_GRAPH, MPI_DIST_GRAPH */
     int size;   /* ranks of the new communicator */
     bool whole; /* no member may be left over */
+    bool reorder;
     struct sim_cart cart;
     uint64_t kept;            /* MPI_Cart_sub: which dimensions, by bits */
     const int *index, *edges; /* MPI_GRAPH */
