@@ -352,6 +352,125 @@ static void trained(void)
     diff_probe_release(&base);
 }
 
+/* ---- what a trace tells ---- */
+
+/* Node `number` of a rank, from 1 on, and what its k-th operand is: of another node, the input, a constant. */
+struct traced {
+    const struct diff_probe *probe;
+    const double *direction; /* of the input, on every rank */
+};
+
+static const struct probe_node *node_at(const struct traced *traced, int rank, uint32_t number)
+{
+    return &traced->probe->rows[rank].nodes[number - 1];
+}
+
+static double value_in(const struct traced *traced, int rank, const struct probe_value *in, int k)
+{
+    return in->node ? node_at(traced, rank, in->node)->outputs[in->output].values[k]
+                    : in->values[k];
+}
+
+static double tangent_in(const struct traced *traced, int rank, const struct probe_value *in, int k)
+{
+    if (in->node) {
+        const double *tangent = node_at(traced, rank, in->node)->outputs[in->output].tangent;
+        return tangent ? tangent[k] : 0;
+    }
+    return in->input ? traced->direction[k] : 0;
+}
+
+/* Of a node's only result: its seed, and what its users give. */
+static double cotangent_of(const struct traced *traced, int rank, uint32_t number, int k)
+{
+    const struct diff_probe_rank *row = &traced->probe->rows[rank];
+    const double *seed = row->nodes[number - 1].outputs[0].cotangent;
+    double sum = seed ? seed[k] : 0;
+    for (size_t i = 0; i < row->node_count; i++)
+        for (uint32_t o = 0; o < row->nodes[i].input_count; o++) {
+            const struct probe_value *in = &row->nodes[i].inputs[o];
+            sum += in->node == number && in->cotangent ? in->cotangent[k] : 0;
+        }
+    return sum;
+}
+
+static void node_is_right(const struct traced *traced, int rank, uint32_t number)
+{
+    const struct probe_node *node = node_at(traced, rank, number);
+    const struct probe_value *one = &node->inputs[0], *two = &node->inputs[node->input_count - 1],
+                             *out = &node->outputs[0];
+    bool sums = !strcmp(node->name, "sum"), shares = !strcmp(node->name, "Allreduce"),
+         product = !strcmp(node->name, "mul");
+    double all = 0, moved = 0;
+    near(node->sequence == number && node->epoch == 1 && node->output_count == 1 && node->ran &&
+             node->carried,
+         1, "what a node is");
+    near(sums || shares || product || !strcmp(node->name, "add"), 1, "its name");
+    near((double)out->parts, sums ? 1 : N, "how many values it has");
+    near(node->places[0].channel != 0, shares, "whether it communicates");
+    near(shares ? node->places[0].source == -1 && node->places[0].target == -1 : 1, 1, "with whom");
+    for (int k = 0; k < N; k++) {
+        double a = value_in(traced, rank, one, k), b = value_in(traced, rank, two, k);
+        double da = tangent_in(traced, rank, one, k), db = tangent_in(traced, rank, two, k);
+        double due = cotangent_of(traced, rank, number, sums ? 0 : k);
+        double value = product ? a * b : a + b, tangent = product ? a * db + b * da : da + db;
+        for (int r = 0; shares && r < RANKS; r++) {
+            const struct probe_value *in = &node_at(traced, r, number)->inputs[0];
+            value = (r ? value : 0) + value_in(traced, r, in, k);
+            tangent = (r ? tangent : 0) + tangent_in(traced, r, in, k);
+            due += r == rank ? 0 : cotangent_of(traced, r, number, k);
+        }
+        all += a;
+        moved += da;
+        if (!sums) {
+            near(out->values[k], value, "a node's value");
+            near(out->tangent ? out->tangent[k] : 0, tangent, "its tangent");
+        }
+        for (uint32_t o = 0; o < node->input_count; o++) {
+            const struct probe_value *in = &node->inputs[o];
+            bool constant = !in->node && !in->input;
+            near(in->untracked, constant, "a constant needs no gradient");
+            near(!in->values == !!in->node, 1, "values of what no node made");
+            near(in->cotangent ? in->cotangent[k] : 0,
+                 constant  ? 0
+                 : product ? due * value_in(traced, rank, &node->inputs[!o], k)
+                           : due,
+                 "what it gives to an operand");
+        }
+    }
+    if (sums) {
+        near(out->values[0], all, "a sum");
+        near(out->tangent[0], moved, "its tangent");
+    }
+}
+
+static void traces(void)
+{
+    static const char *const made[] = {"diff_allreduce", NULL, NULL, NULL, NULL, NULL, "diff_sum"};
+    static const double direction[N] = {1, -0.5, 2, 0.25};
+    struct probe_push pushes[RANKS];
+    for (int r = 0; r < RANKS; r++)
+        pushes[r] =
+            (struct probe_push){.rank = r, .part = SIZE_MAX, .step = 1, .direction = direction};
+    struct diff_probe probe = probe_new(ONE_PASS);
+    probe.trace = probe.tangent = true;
+    probe.pushes = pushes;
+    probe.push_count = RANKS;
+    bool ran = run(&probe);
+    struct traced traced = {&probe, direction};
+    for (int r = 0; ran && r < RANKS; r++) {
+        near((double)probe.rows[r].node_count, 7, "the number of nodes");
+        for (uint32_t i = 1; i <= probe.rows[r].node_count && i <= 7; i++) {
+            const char *function = node_at(&traced, r, i)->function;
+            near(!made[i - 1] || (function && !strcmp(function, made[i - 1])), 1,
+                 "which function made it");
+            node_is_right(&traced, r, i);
+        }
+    }
+    said(ran, "a trace has every node's values, tangents, and what it gives to its operands");
+    diff_probe_release(&probe);
+}
+
 /* ---- one wrong term ---- */
 
 static double gradient_with(uint32_t flip, double factor, int flip_rank, double flipped[RANKS],
@@ -398,6 +517,7 @@ int main(void)
     passes();
     tangents_and_moves();
     trained();
+    traces();
     terms();
     return tap_done();
 }
