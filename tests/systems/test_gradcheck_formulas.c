@@ -38,6 +38,9 @@ enum defect {
     BROKEN_BASE,
     BROKEN_ONCE, /* a world that says it may be run again */
     NO_OBJECTIVE,
+    NO_OBJECTIVES,
+    AT_A_BEND,     /* right: the slope to one side, or the middle */
+    BESIDE_A_BEND, /* wrong: neither, nor between */
     DEFECTS
 };
 static const char *const defect_names[DEFECTS] = {"none",
@@ -54,7 +57,10 @@ static const char *const defect_names[DEFECTS] = {"none",
                                                   "noise",
                                                   "a program that fails",
                                                   "a program that is run again",
-                                                  "no objective of one rank"};
+                                                  "no objective of one rank",
+                                                  "no objective",
+                                                  "the slope beside a bend",
+                                                  "no slope at a bend"};
 
 struct formula {
     unsigned long long seed;
@@ -68,6 +74,7 @@ struct formula {
     int rank, input, part, loss; /* of the defect */
     double factor;
     int runs;
+    double bent; /* what the gradient takes for the slope of |x| at 0 */
 };
 
 struct values {
@@ -97,8 +104,12 @@ static double shaped(enum shape shape, double x)
                              : fabs(x);
 }
 
-static double slope(enum shape shape, double x)
+static double slope(const struct formula *formula, double x)
 {
+    enum shape shape = formula->shape;
+    if (shape == BEND && x == 0)
+        return formula->bent;
+
     return shape == SINE     ? cos(x)
            : shape == GROWTH ? exp(x / 2) / 2
            : shape == CUBE   ? x * x
@@ -141,7 +152,7 @@ static void slopes_add(const struct formula *formula, const struct values *x, in
     for (int i = 0; i < formula->inputs; i++)
         for (int k = 0; k < formula->count; k++) {
             gradient->of[rank][i][k] +=
-                factor * (formula->weight[rank][i][k] * slope(formula->shape, x->of[rank][i][k]) +
+                factor * (formula->weight[rank][i][k] * slope(formula, x->of[rank][i][k]) +
                           coupling(formula) * x->of[next][i][k]);
             gradient->of[next][i][k] += factor * coupling(formula) * x->of[rank][i][k];
         }
@@ -277,7 +288,8 @@ static int run(void *context, struct diff_probe *probe, int worker)
         struct diff_probe_rank *row = &probe->rows[r];
         if (base)
             inputs_fill(formula, row, r, &x, &gradient);
-        if (formula->defect == NO_OBJECTIVE && r == formula->rank)
+        if (formula->defect == NO_OBJECTIVES ||
+            (formula->defect == NO_OBJECTIVE && r == formula->rank))
             continue;
         row->epoch_count = epoch + 1;
         row->objectives = calloc(row->epoch_count, sizeof *row->objectives);
@@ -322,6 +334,8 @@ static struct formula formula_new(unsigned long long seed, enum defect defect)
         formula.ranks = 2 + formula.ranks / 2;
     if (defect == NO_OBJECTIVE)
         formula.sort = MARKED;
+    if (defect == NO_OBJECTIVES || defect == AT_A_BEND || defect == BESIDE_A_BEND)
+        formula.sort = formula.sort < MARKED ? ON_TAPE : MARKED;
     if (defect == OF_ONE_LOSS)
         formula.sort = formula.sort == CARRIED ? CARRIED : ON_TAPE;
     if (defect == TINY_FACTOR) {
@@ -355,6 +369,14 @@ static struct formula formula_new(unsigned long long seed, enum defect defect)
     formula.factor = defect == TINY_FACTOR ? 1e-8 : between(&dice, 0.3, 1);
     if (dice_below(&dice, 2))
         formula.factor = -formula.factor;
+    if (defect == AT_A_BEND || defect == BESIDE_A_BEND) {
+        formula.shape = BEND;
+        formula.single = false;
+        formula.start[formula.rank][formula.input][formula.part] = 0;
+        formula.bent = (double)dice_below(&dice, 3) - 1;
+        if (defect == BESIDE_A_BEND)
+            formula.bent = formula.factor < 0 ? -1.5 : 1.5;
+    }
     return formula;
 }
 
@@ -433,6 +455,14 @@ static void curves_are_right(const struct formula *formula, const struct gradche
 {
     const struct gradcheck_sweep *sweep = &result->sweep;
     bool curved = formula->shape == SINE || formula->shape == GROWTH || formula->shape == CUBE;
+    bool known = false;
+    for (size_t i = 0; i < result->row_count; i++) {
+        const struct gradcheck_row *row = &result->rows[i];
+        known = known || (is_element(row, "") && (int)row->check.rank == sweep->rank &&
+                          row->check.index == sweep->index && !strcmp(row->name, sweep->name) &&
+                          row->check.step == sweep->chosen);
+    }
+    look(formula, known, "the sweep is of an element that was looked at, and knows its step");
     look(formula, sweep->count > 10 && result->taylor.count == 8, "both curves are there");
     for (size_t i = 1; i < sweep->count; i++)
         look(formula, sweep->step[i] <= sweep->step[i - 1], "steps shrink");
@@ -472,6 +502,20 @@ static void repetitions_are_right(const struct formula *formula,
          result->repeat.rank == formula->rank && result->repeat.index == formula->part &&
              result->repeat.name[1] - '0' == formula->input,
          "and where");
+}
+
+/* Rows of the element in question that one-sided differences have judged so. */
+static int bends_of(const struct formula *formula, const struct gradcheck_result *result,
+                    bool right)
+{
+    int seen = 0;
+    for (size_t i = 0; i < result->row_count; i++) {
+        const struct gradcheck_row *row = &result->rows[i];
+        seen += is_element(row, "") && is_of_defect(formula, row) &&
+                !strcmp(row->check.method, "one-sided") && row->check.ok == right &&
+                trace_gradient_wrong(&row->check) != right;
+    }
+    return seen;
 }
 
 static void judge(struct formula *formula)
@@ -555,6 +599,26 @@ static void judge(struct formula *formula)
     case BROKEN_ONCE:
         look(formula, !result.failed && !result.broken_worlds && formula->runs > result.worlds,
              "what is run again is right");
+        break;
+    case NO_OBJECTIVES:
+        look(formula, (result.failed > 0) == is_marked(formula),
+             "marks without an objective are wrong");
+        look(formula, !is_marked(formula) || strstr(culprit->text, "no rank marked an objective"),
+             "which is told");
+        for (size_t i = 0; i < result.row_count; i++) {
+            const char *doubt = result.rows[i].check.undecided;
+            look(formula, is_marked(formula) || (doubt && !strcmp(doubt, "objective")),
+                 "a gradient without a loss is given by the program");
+        }
+        break;
+    case AT_A_BEND:
+        look(formula, !result.failed && bends_of(formula, &result, true) == (formula->bent != 0),
+             "a slope beside a bend is right");
+        break;
+    case BESIDE_A_BEND:
+        look(formula,
+             is_marked(formula) || (result.failed && bends_of(formula, &result, false) == 1),
+             "what is no slope at a bend is wrong");
         break;
     case NO_OBJECTIVE:
         look(formula, result.failed && strstr(culprit->text, "marked no objective") != NULL,
