@@ -12,6 +12,7 @@ enum fault {
     COUNT_ZERO_NO_BUFFER,
     NO_BUFFER,
     NO_BUFFER_WITH_GAPS,
+    NO_BUFFER_OF_EMPTY_TYPES,
     TYPE_NULL,
     TYPE_RAW,
     IN_PLACE,
@@ -41,6 +42,7 @@ static const char *const fault_names[FAULTS] = {"nothing",
                                                 "no buffer for nothing",
                                                 "no buffer",
                                                 "no buffer of a type with gaps",
+                                                "no buffer of a type of no bytes",
                                                 "MPI_DATATYPE_NULL",
                                                 "a type not committed",
                                                 "MPI_IN_PLACE",
@@ -65,7 +67,7 @@ static const char *const fault_names[FAULTS] = {"nothing",
 
 struct here {
     MPI_Comm comms[PLACES];
-    MPI_Datatype raw, gaps;
+    MPI_Datatype raw, gaps, empty;
     unsigned char memory[2][BYTES];
     int counts[2][RANKS + 1], at[2][RANKS + 1];
     MPI_Datatype types[2][RANKS + 1];
@@ -138,6 +140,12 @@ static int break_side(struct here *here, struct buffer *buffer, enum kind kind, 
         buffer->type = here->gaps;
         for (int i = 0; i <= last; i++)
             here->types[takes][i] = here->gaps;
+        return is_reduction(kind) ? NOT_ASKED : MPI_SUCCESS;
+    case NO_BUFFER_OF_EMPTY_TYPES:
+        buffer->at = NULL;
+        buffer->type = here->empty;
+        for (int i = 0; i <= last; i++)
+            here->types[takes][i] = here->empty;
         return is_reduction(kind) ? NOT_ASKED : MPI_SUCCESS;
     case TYPE_NULL:
         buffer->type = MPI_DATATYPE_NULL;
@@ -279,6 +287,8 @@ static void one_wrong_argument(int rank, int size)
     MPI_Type_contiguous(2, MPI_INT, &here->raw);
     MPI_Type_create_indexed_block(2, 1, pair, MPI_INT, &here->gaps);
     MPI_Type_commit(&here->gaps);
+    MPI_Type_contiguous(0, MPI_INT, &here->empty);
+    MPI_Type_commit(&here->empty);
     for (int kind = 0; kind < KINDS; kind++)
         for (int place = 0; place < PLACES; place++)
             for (int fault = 0; fault < FAULTS && exists((enum kind)kind, (enum place)place);
@@ -293,6 +303,7 @@ static void one_wrong_argument(int rank, int size)
            here->made);
     MPI_Type_free(&here->raw);
     MPI_Type_free(&here->gaps);
+    MPI_Type_free(&here->empty);
     comms_drop(here->comms);
 }
 

@@ -15,7 +15,8 @@ It is an error, but for those of FAIL_HERE, and for one test of twenty where onl
 The tree is a copy of the sources as they were at one moment: where they are edited while they are copied, they are copied once more. One run
 at a time works in it, and where a build was killed, all is compiled anew.
 
-A program that is too dear (--dear) and whose cases can be asked in parts (SIMRUN_PART, tests/dice.h) is asked in some of its parts. A part
+A program that is too dear (--dear) and whose cases can be asked in parts (SIMRUN_PART, tests/dice.h) is asked in some of its parts, in
+more where they are cheap. A part
 that fails with no mutant alive is not asked: some say something about all cases together.
 
 Changes somebody thought of can be tried beside those that are generated: a file of lines FILE | EXPRESSION | INSTEAD | WHAT IT IS
@@ -67,6 +68,7 @@ ROUND = 256
 AGAIN_MOST = 5
 FAILING_MOST = 0.05 # of the tests, where only a sample is asked for
 PARTS, PARTS_ASKED = 32, 6 # of a test that is too dear
+PART_CHEAP = 0.2           # seconds: where none of them takes more, every second one is asked, too
 
 
 @functools.lru_cache(None)
@@ -466,6 +468,15 @@ def parts_of(tests):
     return found
 
 
+def further_parts(parts):
+    """Of programs whose parts are cheap."""
+    asked, dearest = {(part.file, part.part) for part in parts}, collections.Counter()
+    for part in parts:
+        dearest[part.file] = max(dearest[part.file], PART_CHEAP + 1 if part.dear else part.processor)
+    found = [Part(path, number) for path in sorted(dearest) if dearest[path] <= PART_CHEAP for number in range(1, PARTS, 2)]
+    return [part for part in found if (part.file, part.part) not in asked]
+
+
 def processor_of(session):
     """Seconds of the processor that all processes of the session took."""
     ticks = 0
@@ -702,6 +713,7 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(asked.jobs) as pool:
         tests = list(pool.map(lambda pair: looks.look(*pair), enumerate(find_tests(asked.scripts, asked.tests))))
         parts = list(pool.map(lambda pair: looks.look(len(tests) + pair[0], pair[1]), enumerate(parts_of(tests))))
+        parts += list(pool.map(lambda pair: looks.look(len(tests) + PARTS * len(tests) + pair[0], pair[1]), enumerate(further_parts(parts))))
         looks.keep()
         looked = time.monotonic()
         wrong = [t for t in tests if not t.passes and not t.dear]
