@@ -275,9 +275,8 @@ static struct scene scene_new(uint64_t *dice)
             side_new(&scene, takes ? &scene.takes[rank] : &scene.gives[rank], takes, own, RANKS,
                      dice);
         }
-    bool alike = scene.kind == BCAST || scene.kind == ALLGATHER || scene.kind == ALLTOALL;
     if (!scene.in_place && dice_below(dice, 2))
-        spoil(&scene, !(alike && scene.place == WITHIN), dice);
+        spoil(&scene, scene.kind != BCAST || scene.place != WITHIN, dice);
     return scene;
 }
 
@@ -299,6 +298,17 @@ static int byte_at(const struct block *block, int i)
            layouts[block->type].at[within / width] + within % width;
 }
 
+/* Of these kinds all must give as much. */
+static bool disagree(const struct scene *scene)
+{
+    bool differ = false;
+    for (int rank = 1; rank < RANKS; rank++)
+        differ = differ ||
+                 bytes_of(&scene->gives[rank].blocks[0]) != bytes_of(&scene->gives[0].blocks[0]);
+    return differ && !scene->in_place && scene->place == WITHIN &&
+           (scene->kind == ALLGATHER || scene->kind == ALLTOALL);
+}
+
 /* Fills the memory a rank takes into as it must be; the class of its error. */
 static int outcome_of(struct world_case *world, const struct scene *scene, int rank, int round,
                       unsigned char *memory)
@@ -306,6 +316,8 @@ static int outcome_of(struct world_case *world, const struct scene *scene, int r
     struct expected *expected = &world->expected[rank];
     int error = MPI_SUCCESS, remarks = 0;
     struct note any[RANKS];
+    if (disagree(scene))
+        return MPI_ERR_TRUNCATE;
     bool out_of_taken = scene->in_place && !is_rooted(scene->kind);
     for (int giver = 0; giver < RANKS; giver++) {
         if (!passes(scene, giver, rank) || stays(scene, giver, rank))
