@@ -37,7 +37,8 @@ static struct side side_new(enum kind kind, const MPI_Datatype *types, uint64_t 
     side.count = between(dice, 0, COUNT_MAX);
     int unit = kind == ALLTOALLW ? 1 : sizes[side.type];
     for (int i = 0; i < RANKS; i++) {
-        side.counts[i] = between(dice, 0, COUNT_MAX) * between(dice, 0, 1);
+        side.counts[i] = between(dice, 0, COUNT_MAX);
+        side.counts[i] *= between(dice, 0, 1);
         side.places[i] = between(dice, -60 / unit, 60 / unit);
         side.types[i] = types[side.type];
     }
