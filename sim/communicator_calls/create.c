@@ -422,6 +422,7 @@ static int idup(MPI_Comm handle, MPI_Info info, MPI_Comm *made, MPI_Request *req
         return sim_error_raise_callback(handle, error, function,
                                         "an attribute's copy function failed");
     }
+    sim_comm_hints_told(info);
     const struct sim_info *hints = sim_info_from_handle(info);
     struct sim_info *kept = hints ? sim_info_copy(hints) : NULL;
     sim_world_enter(comm->owner->world);

@@ -1,15 +1,30 @@
-/* Hints of communicators: kept and given back, none changes what the machine does. */
+/* Hints of communicators: kept and given back, none changes what the machine does. What a program
+ * promises by one (mpi_assert_no_any_source) is not held against it: coverage says so. */
+#include "recorder/recorder.h"
 #include "sim/communicators/comm.h"
 #include "sim/communicators/info.h"
 #include "sim/worlds/error.h"
 #include "sim/worlds/open_handles.h"
 #include "sim/worlds/rank_lock.h"
 
+#include <string.h>
+
 int sim_info_check(MPI_Comm handle, MPI_Info info, const char *function)
 {
     if (sim_info_handle_valid(info))
         return MPI_SUCCESS;
     return sim_error_raise(handle, MPI_ERR_INFO, function, "info is not a valid handle");
+}
+
+void sim_comm_hints_told(MPI_Info info)
+{
+    const struct sim_info *hints = sim_info_from_handle(info);
+    for (int i = 0; hints && i < hints->count; i++)
+        if (!strncmp(hints->entries[i].key, "mpi_assert_", strlen("mpi_assert_")) &&
+            !strcmp(hints->entries[i].value, "true"))
+            record_gap("run", 1,
+                       "promises by hints of communicators (mpi_assert_...): whether the program "
+                       "keeps them");
 }
 
 /* Gives the program a copy of `hints`, empty when there are none. */
@@ -34,6 +49,7 @@ int PMPI_Comm_set_info(MPI_Comm handle, MPI_Info info)
     const struct sim_info *given = error ? NULL : sim_info_from_handle(info);
     if (error || !given)
         return error;
+    sim_comm_hints_told(info);
     struct sim_info *kept = sim_info_from_handle(comm->info);
     if (!kept) {
         kept = sim_info_new();

@@ -81,9 +81,32 @@ int main(int c, char **v)
     if (IS("gatherv")) { int k[8], sd[8]; for (int i = 0; i < n; i++) { k[i] = 1; sd[i] = b && i ? 0 : i; } MPI_Gatherv(x, 1, MPI_INT, y, k, sd, MPI_INT, 0, w); }
     if (IS("bcasttype")) MPI_Bcast(x, 1, o ? MPI_FLOAT : MPI_INT, 0, w);
     if (IS("reducetype")) MPI_Reduce(x, y, 1, o ? MPI_FLOAT : MPI_INT, MPI_SUM, 0, w);
+    if (IS("samesize") || IS("samedisp")) { MPI_Info info; MPI_Info_create(&info); MPI_Info_set(info, IS("samesize") ? "same_size" : "same_disp_unit", "true"); MPI_Win_create(x, o && IS("samesize") ? 4 : 8, o && IS("samedisp") ? 1 : 4, info, w, &win); MPI_Info_free(&info); MPI_Win_free(&win); }
+    if (IS("source") || IS("tag")) { MPI_Info info; MPI_Info_create(&info); MPI_Info_set(info, IS("tag") ? "mpi_assert_no_any_tag" : "mpi_assert_no_any_source", "true"); if (IS("tag")) MPI_Comm_dup_with_info(w, info, &cm); else { MPI_Comm_idup_with_info(w, info, &cm, &q); MPI_Wait(&q, MPI_STATUS_IGNORE); } MPI_Info_free(&info); if (r == 1) MPI_Recv(y, 1, MPI_INT, IS("source") ? MPI_ANY_SOURCE : 0, IS("tag") ? MPI_ANY_TAG : 0, cm, MPI_STATUS_IGNORE); if (!r) MPI_Send(x, 1, MPI_INT, 1, 0, cm); }
     if (cm != MPI_COMM_NULL) MPI_Comm_free(&cm);
     MPI_Group_free(&g);
     MPI_Finalize();
+}
+C
+close $out or die;
+
+open $out, '>', "$folder/weights.c" or die "$folder/weights.c: $!";
+print $out <<'C';
+#include <mpi.h>
+int main(int c, char **v)
+{
+    MPI_Comm made;
+    int rank, size, one = 1;
+    MPI_Init(&c, &v);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    int next = (rank + 1) % size, last = (rank + size - 1) % size;
+    MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &rank, &one, &next, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &made);
+    MPI_Comm_free(&made);
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &last, MPI_UNWEIGHTED, 1, &next, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &made);
+    MPI_Comm_free(&made);
+    MPI_Finalize();
+    return 0;
 }
 C
 close $out or die;
@@ -99,4 +122,16 @@ for my $form (@forms) {
     is told($name), 'PASS', "$name: all alike";
     is told($name, 'wrong'), "FAIL $code", "$name: rank 1 says something else";
 }
+
+# What a hint promises is not looked at, and coverage says so.
+my %promised = (samesize => 'same_size', samedisp => 'same_disp_unit', source => 'mpi_assert_', tag => 'mpi_assert_');
+for my $form (sort keys %promised) {
+    my $said = qx{'$simrun' --db none -n 4 '$folder/agree.c' $form wrong 2>&1};
+    like $said, qr/not covered: .*promises by hints[^.]*\Q$promised{$form}\E/s, "$form: a promise that is not held against the program is named";
+}
+unlike qx{'$simrun' --db none -n 4 '$folder/agree.c' fence 2>&1}, qr/promises/, 'without one nothing is said of any';
+
+# MPI_UNWEIGHTED is no array, and the compiler does not take it for one.
+my $said = qx{'$simrun' --db none -n 4 '$folder/weights.c' 2>&1};
+unlike $said, qr/warning/, 'MPI_UNWEIGHTED is given without a warning';
 done_testing;
