@@ -45,7 +45,7 @@ my @value = (
     qr/^MPI_Session_errhandler_function.*/ => 'hear_session', qr/^MPI_User_function \*.*/ => 'add', qr/^MPI_User_function_c \*.*/ => 'add_c',
     qr/^MPI_(Comm|Type)_copy_attr_function.*/ => '0', qr/^MPI_(Comm|Type)_delete_attr_function.*/ => '0', qr/^MPI_(Copy|Delete)_function.*/ => '0',
     qr/^MPI_Grequest_query_function.*/ => 'query', qr/^MPI_Grequest_free_function.*/ => 'free_state', qr/^MPI_Grequest_cancel_function.*/ => 'cancel_state',
-    qr/^int indegree$/ => '1', qr/^int outdegree$/ => '1', qr/^const int \w*weights\[\]$/ => 'counts', qr/^int \w+\[\]$/ => 'numbers + 8 * AT', qr/^MPI_Aint \w+\[\]$/ => 'numbers_a + 8 * AT',
+    qr/^int indegree$/ => '1', qr/^int outdegree$/ => '1', qr/^const int \*\w*weights$/ => 'counts', qr/^int \*\w*weights$/ => 'numbers + 8 * AT', qr/^int \w+\[\]$/ => 'numbers + 8 * AT', qr/^MPI_Aint \w+\[\]$/ => 'numbers_a + 8 * AT',
     qr/^MPI_Count \w+\[\]$/ => 'numbers_c + 8 * AT', qr/^MPI_Datatype \w+\[\]$/ => 'made_types', qr/^const void \*location$/ => 'in', qr/^int \*\w+$/ => 'numbers + 8 * AT',
     qr/^MPI_Count \*\w+$/ => 'numbers_c + 8 * AT', qr/^MPI_Aint \*\w+$/ => 'numbers_a + 8 * AT', qr/^void \*(buffer_addr|baseptr)$/ => '&pointer',
 );
