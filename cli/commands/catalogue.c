@@ -4,10 +4,12 @@
  * Output is TAP; a test is one scenario, variant, number of ranks and progress model. */
 #include "cli/options/catalogue.h"
 #include "cli/command.h"
+#include "cli/options/values.h"
 #include "cli/running/session.h"
 #include "cli/telling/present.h"
 #include "traces/trace/names.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,7 +89,8 @@ static void find_unconfirmed(const struct findings *findings, char *trouble, siz
 struct tally {
     int number, failed;
     bool verbose, table;
-    FILE *findings; /* what they say, NULL: not asked for */
+    FILE *findings;  /* what they say, NULL: not asked for */
+    int part, parts; /* the part-th of so many, from 1; 0: all */
 };
 
 static void report_row(const struct tally *tally, bool good, const char *name, int ranks,
@@ -195,14 +198,39 @@ static bool runs_under(const struct catalogue_entry *entry, enum sim_send_model 
                                       : model == SIM_SEND_EAGER;
 }
 
-static int count_tests(const struct catalogue *catalogue, const char *pattern)
+static int count_of(const struct catalogue_entry *entry)
 {
     int count = 0;
+    for (int model = SIM_SEND_EAGER; model <= SIM_SEND_BATCH; model++)
+        if (runs_under(entry, (enum sim_send_model)model))
+            count += entry->rank_count;
+    return count;
+}
+
+static bool is_named(const struct catalogue_entry *entry, const char *pattern)
+{
+    return !pattern || strstr(entry->name, pattern);
+}
+
+/* Of the entries with this name those of the part: from, to. Parts follow each other. */
+static int find_part(const struct catalogue *catalogue, const char *pattern,
+                     const struct tally *tally, size_t range[2])
+{
+    int all = 0, before = 0, count = 0;
     for (size_t i = 0; i < catalogue->count; i++)
-        for (int model = SIM_SEND_EAGER; model <= SIM_SEND_BATCH; model++)
-            if (runs_under(&catalogue->entries[i], (enum sim_send_model)model) &&
-                (!pattern || strstr(catalogue->entries[i].name, pattern)))
-                count += catalogue->entries[i].rank_count;
+        all += is_named(&catalogue->entries[i], pattern) ? count_of(&catalogue->entries[i]) : 0;
+    range[0] = range[1] = catalogue->count;
+    for (size_t i = 0; i < catalogue->count; i++) {
+        if (!is_named(&catalogue->entries[i], pattern))
+            continue;
+        int mine = count_of(&catalogue->entries[i]);
+        if (!tally->parts || (long long)before * tally->parts / all + 1 == tally->part) {
+            range[0] = count ? range[0] : i;
+            range[1] = i + 1;
+            count += mine;
+        }
+        before += mine;
+    }
     return count;
 }
 
@@ -225,12 +253,25 @@ static bool set_findings(void *target, const char *value)
     struct tally *tally = target;
     if (tally->findings)
         fclose(tally->findings);
-    return (tally->findings = fopen(value, "w")) != NULL;
+    tally->findings = fopen(value, "w");
+    if (!tally->findings)
+        fprintf(stderr, "simrun catalogue: --findings %s: %s\n", value, strerror(errno));
+    return tally->findings != NULL;
+}
+
+static bool set_part(void *target, const char *value)
+{
+    struct tally *tally = target;
+    int end = 0;
+    bool valid = sscanf(value, "%4d/%4d%n", &tally->part, &tally->parts, &end) == 2 &&
+                 !value[end] && tally->part >= 1 && tally->part <= tally->parts;
+    return valid || value_refused("part", value, "two numbers as 1/2: the first of two parts");
 }
 
 const struct option_row catalogue_option_rows[] = {
     {"findings", 0, "FILE", "also write what all findings say, and the traces' hashes",
      set_findings},
+    {"part", 0, "I/N", "only the I-th of N parts, to run them side by side", set_part},
     {"table", 't', NULL, "a table of what is expected and what is found, instead of TAP",
      set_table},
     {"verbose", 'v', NULL, "show what the ranks print", set_verbose},
@@ -251,12 +292,13 @@ int command_catalogue(int argc, char **argv)
         fprintf(stderr, "simrun catalogue: %s\n", failure.text);
         return failure.code;
     }
-    int count = count_tests(&catalogue, pattern);
+    size_t range[2];
+    int count = find_part(&catalogue, pattern, &tally, range);
     if (!tally.table)
         printf("TAP version 13\n1..%d\n", count);
-    for (size_t i = 0; i < catalogue.count; i++) {
+    for (size_t i = range[0]; i < range[1]; i++) {
         const struct catalogue_entry *entry = &catalogue.entries[i];
-        if (pattern && !strstr(entry->name, pattern))
+        if (!is_named(entry, pattern))
             continue;
         for (int model = SIM_SEND_EAGER; model <= SIM_SEND_BATCH; model++)
             for (int r = 0; runs_under(entry, (enum sim_send_model)model) && r < entry->rank_count;

@@ -141,6 +141,12 @@ run catalogue --table ring && says '^ring ' && ! says '^ok '
 check $? "catalogue --table"
 run catalogue --verbose ring && says '^ok '
 check $? "catalogue --verbose"
+run catalogue ring- && whole=$(grep -c '^ok ' out)
+run catalogue --part 1/2 ring- && one=$(grep -c '^ok ' out) && run catalogue --part 2/2 ring- && [ "$one" -gt 0 ] && [ $((one + $(grep -c '^ok ' out))) -eq "$whole" ]
+check $? "catalogue --part: both parts are the whole ($one of $whole)"
+for bad in 0/2 3/2 1 1/2x; do run catalogue --part $bad ring-; [ $? -eq 2 ] && grep -qF "'$bad': expected two numbers" err; check $? "--part $bad is refused"; done
+run catalogue --findings nowhere/findings ring-; [ $? -eq 2 ] && grep -q "nowhere/findings: No such file" err
+check $? "catalogue --findings says what it cannot write"
 run doctor --unsupported && says '^  MPI_Abi_get_fortran_info$' && run doctor && ! says '^  MPI_'
 check $? "doctor --unsupported names functions"
 
