@@ -134,11 +134,17 @@ bool wait_is_over(const struct wait_graph *graph, uint32_t node)
            graph->nodes[node].op == TRACE_NO && trace->rank_info[node].state == RANK_FINISHED;
 }
 
+static struct wait_anybody *anybody_on(const struct wait_graph *graph, uint32_t comm)
+{
+    size_t none = graph->context->trace->comm_count;
+    return &graph->anybody[comm < none ? comm : none];
+}
+
 const struct wait_anybody *wait_anybody_of(const struct wait_graph *graph, uint32_t node)
 {
     if (graph->nodes[node].own == TRACE_NO)
         return NULL;
-    return &graph->anybody[graph->context->trace->ops[graph->nodes[node].op].form->comm];
+    return anybody_on(graph, graph->context->trace->ops[graph->nodes[node].op].form->comm);
 }
 
 /* Edges are put before others: those that are over last. */
@@ -162,7 +168,7 @@ static void add_members(struct wait_graph *graph, struct wait_anybody *anybody, 
  * that they share, too: it goes only if another one does, so that this makes nobody go. */
 static void wait_for_anybody(struct wait_graph *graph, uint32_t node, const struct trace_op *call)
 {
-    struct wait_anybody *anybody = &graph->anybody[call->form->comm];
+    struct wait_anybody *anybody = anybody_on(graph, call->form->comm);
     if (anybody->node == TRACE_NO) {
         anybody->node = add_node(graph, WAIT_ANY, TRACE_NO);
         add_members(graph, anybody, call->form->comm, false);
@@ -438,8 +444,8 @@ void wait_graph_init(struct wait_graph *graph, const struct check_context *conte
     *graph = (struct wait_graph){.context = context, .finalize = TRACE_NO};
     graph->node_of_group = check_new(context->group_count, sizeof *graph->node_of_group);
     memset(graph->node_of_group, 0xff, context->group_count * sizeof *graph->node_of_group);
-    graph->anybody = check_new(context->trace->comm_count, sizeof *graph->anybody);
-    for (size_t i = 0; i < context->trace->comm_count; i++)
+    graph->anybody = check_new(context->trace->comm_count + 1, sizeof *graph->anybody);
+    for (size_t i = 0; i <= context->trace->comm_count; i++)
         graph->anybody[i].node = TRACE_NO;
     for (uint32_t rank = 0; rank < context->trace->ranks; rank++)
         add_node(graph, WAIT_FREE, TRACE_NO);

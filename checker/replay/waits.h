@@ -44,7 +44,7 @@ struct wait_graph {
     uint32_t component_count;
     uint32_t finalize;            /* node of all that stand in Finalize, TRACE_NO: not yet needed */
     uint32_t *node_of_group;      /* per collective call, TRACE_NO: not yet needed */
-    struct wait_anybody *anybody; /* per communicator */
+    struct wait_anybody *anybody; /* per communicator; the last is of what names none: all ranks */
 };
 
 /* Builds, reduces, and finds components and sinks. */
@@ -52,7 +52,7 @@ void wait_graph_init(struct wait_graph *graph, const struct check_context *conte
 void wait_graph_release(struct wait_graph *graph);
 /* The rank has finished: it neither goes nor failed. */
 bool wait_is_over(const struct wait_graph *graph, uint32_t node);
-/* The node stands for whoever receives from any source; of whom. */
+/* Of whom the node waits for anybody but itself; NULL: it does not. */
 const struct wait_anybody *wait_anybody_of(const struct wait_graph *graph, uint32_t node);
 /* A shortest cycle of standing nodes inside one component, as node numbers into `path` (room for
  * all nodes); its length. 0: no cycle. */

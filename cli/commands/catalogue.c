@@ -219,6 +219,7 @@ static int find_part(const struct catalogue *catalogue, const char *pattern,
     int all = 0, before = 0, count = 0;
     for (size_t i = 0; i < catalogue->count; i++)
         all += is_named(&catalogue->entries[i], pattern) ? count_of(&catalogue->entries[i]) : 0;
+    all = all ? all : 1;
     range[0] = range[1] = catalogue->count;
     for (size_t i = 0; i < catalogue->count; i++) {
         if (!is_named(&catalogue->entries[i], pattern))

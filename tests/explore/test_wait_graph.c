@@ -301,6 +301,27 @@ static size_t edges_of(uint32_t ranks, uint32_t ended, size_t *cycle)
     return edges;
 }
 
+/* Read from a file, an operation need not name a communicator: it is of all ranks. */
+static void without_communicator(void)
+{
+    struct program p = program_new(3);
+    struct tally tally = {0};
+    struct model model = {.ranks = 3};
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        struct trace_plain_op op = program_op(&p, rank, OP_RECV, 1);
+        op.comm = TRACE_NO;
+        op.peer = TRACE_ANY;
+        op.state = STATE_BLOCKED;
+        trace_add_op(p.trace, &op);
+        p.trace->rank_info[rank].state = RANK_BLOCKED;
+        model.of[rank] = (struct model_rank){
+            .stance = RECEIVES, .count = 1, .sets = {7u & ~(1u << rank)}, .any = {true}};
+    }
+    ask(&model, &p, &tally);
+    tap_is_int(tally.wrong, 0, "receives that name no communicator wait for all ranks");
+    tap_is_int(tally.cycles, 3, "and stand in cycles");
+}
+
 static void many_ranks(void)
 {
     for (uint32_t ended = 1500; ended <= 3000; ended += 1500) {
@@ -314,6 +335,7 @@ static void many_ranks(void)
 int main(void)
 {
     random_hangs();
+    without_communicator();
     many_ranks();
     return tap_done();
 }
