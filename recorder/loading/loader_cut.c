@@ -173,6 +173,7 @@ void loader_cut(struct loader *loader, struct trace_plain_op *op)
 {
     enum op_class class = op_kind_class(op->kind);
     loader->cut++;
+    op->flags |= OP_CUT;
     op->place = 0; /* who knows when it was free again */
     if (class == CLASS_COLLECTIVE) {
         op->comm = comm_alone(loader);
@@ -180,7 +181,6 @@ void loader_cut(struct loader *loader, struct trace_plain_op *op)
         op->peer = op->peer >= 0 ? (int32_t)loader->rank : op->peer;
     } else if (class == CLASS_SEND || class == CLASS_RECEIVE ||
                (class == CLASS_PROBE && op->peer_matched >= 0)) {
-        op->flags |= OP_CUT;
         op->peer = op->peer_matched = TRACE_NONE;
         op->count_matched = class == CLASS_SEND ? op->count_matched : 0;
     }
