@@ -145,28 +145,32 @@ static void split_execute(struct sim_collective *collective)
     split_into(collective, false);
 }
 
-/* All give the same type, but who wants no communicator. */
-static void split_type_execute(struct sim_collective *collective)
+bool sim_creation_types_agree(struct sim_collective *collective)
 {
-    int type = MPI_UNDEFINED, other = MPI_UNDEFINED, first = 0, dissenter = 0;
-    for (int r = 0; r < collective->size && other == MPI_UNDEFINED; r++) {
+    int type = MPI_UNDEFINED, first = 0, dissenter = -1;
+    for (int r = 0; r < collective->size && dissenter < 0; r++) {
         int mine = ((const struct sim_creation *)collective->calls[r]->argument)->type;
         if (type == MPI_UNDEFINED) {
             type = mine;
             first = r;
         } else if (mine != type && mine != MPI_UNDEFINED) {
-            other = mine;
             dissenter = r;
         }
     }
-    for (int r = 0; other != MPI_UNDEFINED && r < collective->size; r++) {
+    for (int r = 0; dissenter >= 0 && r < collective->size; r++) {
         char complaint[160];
         snprintf(complaint, sizeof complaint, "the split types given by ranks %d and %d differ",
-                 first, dissenter);
+                 sim_context_world_rank(collective->context, first),
+                 sim_context_world_rank(collective->context, dissenter));
         collective->calls[r]->error = MPI_ERR_NOT_SAME;
         sim_collective_complain(collective->calls[r], complaint);
     }
-    if (other == MPI_UNDEFINED)
+    return dissenter < 0;
+}
+
+static void split_type_execute(struct sim_collective *collective)
+{
+    if (sim_creation_types_agree(collective))
         split_into(collective, false);
 }
 
@@ -291,7 +295,8 @@ static const struct sim_collective_kind comm_dup = {.name = "Comm_dup",
 static const struct sim_collective_kind comm_dup_with_info = {.name = "Comm_dup_with_info",
                                                               .synchronisation = SIM_NEEDS_ALL,
                                                               .execute = dup_execute,
-                                                              .across = &sim_comm_dup_across};
+                                                              .across =
+                                                                  &sim_comm_dup_with_info_across};
 static const struct sim_collective_kind comm_split = {.name = "Comm_split",
                                                       .synchronisation = SIM_NEEDS_ALL,
                                                       .execute = split_execute,
@@ -299,7 +304,7 @@ static const struct sim_collective_kind comm_split = {.name = "Comm_split",
 static const struct sim_collective_kind comm_split_type = {.name = "Comm_split_type",
                                                            .synchronisation = SIM_NEEDS_ALL,
                                                            .execute = split_type_execute,
-                                                           .across = &sim_comm_split_across};
+                                                           .across = &sim_comm_split_type_across};
 static const struct sim_collective_kind comm_create = {.name = "Comm_create",
                                                        .synchronisation = SIM_NEEDS_ALL,
                                                        .execute = create_execute,

@@ -46,8 +46,11 @@ int sim_comm_from_group(struct sim_rank *rank, const struct sim_group *group, co
 /* Whether two groups have the same members in the same order. */
 bool sim_creation_same_group(const struct sim_group *one, const struct sim_group *other);
 
+/* Whether all who want a communicator of MPI_Comm_split_type give one type; else all are told. */
+bool sim_creation_types_agree(struct sim_collective *collective);
+
 /* The same between the two groups of an intercommunicator. */
-extern const struct sim_collective_kind sim_comm_dup_across, sim_comm_split_across,
-    sim_comm_create_across;
+extern const struct sim_collective_kind sim_comm_dup_across, sim_comm_dup_with_info_across,
+    sim_comm_split_across, sim_comm_split_type_across, sim_comm_create_across;
 
 #endif

@@ -97,6 +97,12 @@ static void split_execute(struct sim_collective *collective)
     free(of_b);
 }
 
+static void split_type_execute(struct sim_collective *collective)
+{
+    if (sim_creation_types_agree(collective))
+        split_execute(collective);
+}
+
 /* --- create: each side gives the part of it that is to be in the new one -----------------------
  */
 
@@ -150,7 +156,11 @@ static void create_execute(struct sim_collective *collective)
 
 const struct sim_collective_kind sim_comm_dup_across = {
     .name = "Comm_dup", .synchronisation = SIM_NEEDS_ALL, .execute = dup_execute};
+const struct sim_collective_kind sim_comm_dup_with_info_across = {
+    .name = "Comm_dup_with_info", .synchronisation = SIM_NEEDS_ALL, .execute = dup_execute};
 const struct sim_collective_kind sim_comm_split_across = {
     .name = "Comm_split", .synchronisation = SIM_NEEDS_ALL, .execute = split_execute};
+const struct sim_collective_kind sim_comm_split_type_across = {
+    .name = "Comm_split_type", .synchronisation = SIM_NEEDS_ALL, .execute = split_type_execute};
 const struct sim_collective_kind sim_comm_create_across = {
     .name = "Comm_create", .synchronisation = SIM_NEEDS_ALL, .execute = create_execute};

@@ -312,7 +312,7 @@ struct sim_topology *sim_topology_build(const struct sim_topology_plan *const *p
     struct end lonely = {0};
     bool incoming = false;
     bool matched = edges_match(topology, &lonely, &incoming) || first->kind == MPI_GRAPH;
-    if (matched && (!first->adjacent || weights_match(topology, &lonely)))
+    if (matched && (!first->adjacent || !first->weighted || weights_match(topology, &lonely)))
         return topology;
     *error = MPI_ERR_TOPOLOGY;
     if (matched)

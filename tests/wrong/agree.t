@@ -25,6 +25,7 @@ my @forms = (
     [grouptag => 'M006'],
     [grouporder => 'M006'],
     [splittype => 'M009'],
+    [splitacross => 'M009'],
     [rscounts => 'M005'],
     [cartsub => 'M009'],
     [intermerge => 'M009'],
@@ -68,6 +69,7 @@ int main(int c, char **v)
     if (IS("grouptag")) MPI_Comm_create_group(w, g, o, &cm);
     if (IS("grouporder")) { int l[8]; for (int i = 0; i < n; i++) l[i] = o ? n - 1 - i : i; MPI_Group_incl(g, n, l, &h); MPI_Comm_create_group(w, h, 0, &cm); MPI_Group_free(&h); }
     if (IS("splittype")) MPI_Comm_split_type(w, o ? MPI_COMM_TYPE_HW_UNGUIDED : MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &cm);
+    if (IS("splitacross")) { MPI_Comm half, ic; MPI_Comm_split(w, r % 2, r, &half); MPI_Intercomm_create(half, 0, w, 1 - r % 2, 3, &ic); MPI_Comm_split_type(ic, o ? MPI_COMM_TYPE_HW_UNGUIDED : r == 2 ? MPI_UNDEFINED : MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &cm); MPI_Comm_free(&ic); MPI_Comm_free(&half); }
     if (IS("rscounts")) { if (o) { rc[0] = 2; rc[1] = 0; } MPI_Reduce_scatter(x, y, rc, MPI_INT, MPI_SUM, w); }
     if (IS("cartsub")) { MPI_Comm t; int k[2] = {1, o}; MPI_Cart_create(w, 2, d, pe, 0, &t); MPI_Cart_sub(t, k, &cm); MPI_Comm_free(&t); }
     if (IS("intermerge") || IS("intertag") || IS("interleader")) { MPI_Comm half, ic; MPI_Comm_split(w, r % 2, r, &half); MPI_Intercomm_create(half, IS("interleader") && o ? (n > 3) : 0, w, 1 - r % 2, IS("intertag") && o ? 7 : 3, &ic); MPI_Intercomm_merge(ic, IS("intermerge") && b ? (r == 0) : r % 2, &cm); MPI_Comm_free(&ic); MPI_Comm_free(&half); }

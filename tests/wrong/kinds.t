@@ -78,6 +78,53 @@ for my $mine (0 .. $#calls) {
     is "@wrong", '', "$calls[$mine][0] matches itself and nothing else";
 }
 
+# The same on an intercommunicator, and on one with a grid.
+open $out, '>', "$folder/others.c" or die "$folder/others.c: $!";
+print $out <<'C';
+#include <mpi.h>
+#include <stdlib.h>
+int main(int count, char **words)
+{
+    int rank, size, periods[2] = {0, 0}, kept[2] = {1, 1};
+    MPI_Comm half, on, c = MPI_COMM_NULL;
+    MPI_Init(&count, &words);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    int sizes[2] = {size, 1};
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+    if (atoi(words[1]) < 5) MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 3, &on);
+    else MPI_Cart_create(MPI_COMM_WORLD, 2, sizes, periods, 0, &on);
+    switch (atoi(words[rank == 1 ? 2 : 1])) {
+    case 0: MPI_Comm_dup(on, &c); break;
+    case 1: MPI_Comm_dup_with_info(on, MPI_INFO_NULL, &c); break;
+    case 2: MPI_Comm_split(on, 0, rank, &c); break;
+    case 3: MPI_Comm_split_type(on, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &c); break;
+    case 4: MPI_Intercomm_merge(on, rank % 2, &c); break;
+    case 5: MPI_Cart_sub(on, kept, &c); break;
+    case 6: MPI_Comm_split(on, 0, rank, &c); break;
+    case 7: MPI_Cart_create(on, 2, sizes, periods, 0, &c); break;
+    }
+    if (c != MPI_COMM_NULL) MPI_Comm_free(&c);
+    MPI_Comm_free(&on);
+    MPI_Comm_free(&half);
+    MPI_Finalize();
+    return 0;
+}
+C
+close $out or die;
+my @others = qw(Comm_dup Comm_dup_with_info Comm_split Comm_split_type Intercomm_merge Cart_sub Comm_split Cart_create);
+for my $group ([0 .. 4], [5 .. 7]) {
+    for my $mine (@$group) {
+        my @wrong;
+        for my $theirs (@$group) {
+            my $said = judged('others.c', $mine, $theirs);
+            my $good = $mine == $theirs ? $said eq 'PASS' : $said =~ /^M001 .*: $others[$mine] at \S+ $others[$theirs] at /;
+            push @wrong, "with $others[$theirs]: $said" if !$good;
+        }
+        is "@wrong", '', "$others[$mine] on " . ($mine < 5 ? 'an intercommunicator' : 'a grid') . ' matches itself and nothing else';
+    }
+}
+
 open $out, '>', "$folder/names.c" or die "$folder/names.c: $!";
 print $out <<'C';
 #include <mpi.h>
