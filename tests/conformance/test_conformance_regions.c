@@ -8,31 +8,13 @@
 #include "sim/messages/request.h"
 #include "sim/worlds/rank.h"
 #include "sim/worlds/world.h"
+#include "tests/collective_kinds.h"
 #include "tests/dice.h"
 #include "tests/tap.h"
 
 #include <mpi.h>
 
 enum { RANKS = 3, BEFORE = 32, BYTES = 1024, TYPES = 6, COUNT_MAX = 4 };
-enum kind {
-    BCAST,
-    GATHER,
-    GATHERV,
-    SCATTER,
-    SCATTERV,
-    ALLGATHER,
-    ALLGATHERV,
-    ALLTOALL,
-    ALLTOALLV,
-    ALLTOALLW,
-    REDUCE,
-    ALLREDUCE,
-    REDUCE_SCATTER,
-    REDUCE_SCATTER_BLOCK,
-    SCAN,
-    EXSCAN,
-    KINDS
-};
 enum { READ = 1, WRITTEN = 2 };
 
 /* All hold two numbers. */

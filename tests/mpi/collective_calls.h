@@ -4,31 +4,13 @@
 #ifndef TESTS_MPI_COLLECTIVE_CALLS_H
 #define TESTS_MPI_COLLECTIVE_CALLS_H
 
+#include "tests/collective_kinds.h"
+
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 enum { RANKS = 5, EVEN = 3 };
-
-enum kind {
-    BCAST,
-    GATHER,
-    GATHERV,
-    SCATTER,
-    SCATTERV,
-    ALLGATHER,
-    ALLGATHERV,
-    ALLTOALL,
-    ALLTOALLV,
-    ALLTOALLW,
-    REDUCE,
-    ALLREDUCE,
-    REDUCE_SCATTER,
-    REDUCE_SCATTER_BLOCK,
-    SCAN,
-    EXSCAN,
-    KINDS
-};
 static const char *const kind_names[KINDS] = {"Bcast",          "Gather",
                                               "Gatherv",        "Scatter",
                                               "Scatterv",       "Allgather",

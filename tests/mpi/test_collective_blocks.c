@@ -4,12 +4,7 @@
  * side whose type or count does not fit. Each rank knows the whole scene: every byte of its buffers afterwards, the
  * class of its error, and which of its calls is remarked upon, with whose amounts.
  * SIMRUN_SOAK=N tries N worlds, from SIMRUN_SEED on. */
-#include "recorder/recording.h"
-#include "sim/worlds/world.h"
-#include "tests/dice.h"
-#include "tests/mpi/collective_calls.h"
-#include "tests/tap.h"
-#include "traces/trace/trace.h"
+#include "tests/mpi/collective_worlds.h"
 
 #include <mpi.h>
 #include <string.h>
@@ -59,19 +54,16 @@ struct expected { /* of one rank */
 };
 
 struct world_case {
-    unsigned long long seed;
-    struct recording *recording;
+    struct tried tried;
     struct expected expected[RANKS];
-    int wrong_count, looked_at;
-    char text[300];
 };
 
 static void wrong(struct world_case *world, const struct scene *scene, int rank, int round,
                   const char *what, long got, long wanted)
 {
-    if (world->wrong_count++)
+    if (world->tried.wrong_count++)
         return;
-    snprintf(world->text, sizeof world->text,
+    snprintf(world->tried.text, sizeof world->tried.text,
              "round %d, rank %d: %s, place %d, form %d%s, root %d: %s is %ld, not %ld", round, rank,
              kind_names[scene->kind], (int)scene->place, (int)scene->form,
              scene->in_place ? ", in place" : "", scene->root, what, got, wanted);
@@ -326,7 +318,7 @@ static int outcome_of(struct world_case *world, const struct scene *scene, int r
         int bytes = bytes_of(from), room = bytes_of(to);
         for (int i = 0; i < bytes && i < room; i++)
             memory[MARGIN + byte_at(to, i)] =
-                content(world->seed, round, giver, out_of_taken, MARGIN + byte_at(from, i));
+                content(world->tried.seed, round, giver, out_of_taken, MARGIN + byte_at(from, i));
         struct note note = {"M004", giver, from->count, to->count};
         bool other = bytes && room && only_number(from) && only_number(to) &&
                      only_number(from) != only_number(to);
@@ -418,15 +410,15 @@ static void look(struct world_case *world, const struct scene *scene, struct her
     bool out_of_taken = scene->in_place && !is_rooted(scene->kind);
     for (int takes = 0; takes < 2; takes++)
         for (int i = 0; i < BYTES; i++)
-            here->memory[takes][i] = content(world->seed, round, rank, takes, i);
+            here->memory[takes][i] = content(world->tried.seed, round, rank, takes, i);
     memcpy(here->wanted, here->memory[1], BYTES);
     int wanted = outcome_of(world, scene, rank, round, here->wanted), class = -1;
     MPI_Error_class(call(scene, here, rank, out_of_taken ? 1 : 2), &class);
-    world->looked_at++;
+    world->tried.looked_at++;
     if (class != wanted)
         wrong(world, scene, rank, round, "the class of the error", class, wanted);
     for (int i = 0; i < BYTES; i++) {
-        unsigned char kept = content(world->seed, round, rank, false, i);
+        unsigned char kept = content(world->tried.seed, round, rank, false, i);
         if (here->memory[0][i] != kept)
             wrong(world, scene, rank, round, "a byte that is given", here->memory[0][i], kept);
         if (!wanted && here->memory[1][i] != here->wanted[i])
@@ -439,8 +431,8 @@ static int run_rank(void *context, int rank)
     struct world_case *world = context;
     static struct here all[RANKS];
     struct here *here = &all[rank];
-    uint64_t dice = world->seed;
-    recording_rank_begin(world->recording);
+    uint64_t dice = world->tried.seed;
+    recording_rank_begin(world->tried.recording);
     MPI_Init(NULL, NULL);
     types_make(here);
     comms_make(here->comms, rank);
@@ -467,9 +459,10 @@ static bool says(const struct trace_note *note, const struct note *expected, int
            strstr(note->text, takes);
 }
 
-static void look_at_notes(struct world_case *world, const struct trace *trace)
+static int look_at_notes(void *context, const struct trace *trace)
 {
-    int next[RANKS] = {0};
+    struct world_case *world = context;
+    int next[RANKS] = {0}, remarks = 0;
     const struct scene none = {.kind = BCAST};
     for (size_t i = 0; i < trace->note_count; i++) {
         const struct trace_note *note = &trace->notes[i];
@@ -480,61 +473,37 @@ static void look_at_notes(struct world_case *world, const struct trace *trace)
         int at = next[rank]++, known = 0;
         for (int k = 0; at < expected->count && k < expected->kinds[at]; k++)
             known += says(note, &expected->any[at][k], rank);
-        if (!known && !world->wrong_count++)
-            snprintf(world->text, sizeof world->text, "rank %d, round %d: %s %s", rank,
+        if (!known && !world->tried.wrong_count++)
+            snprintf(world->tried.text, sizeof world->tried.text, "rank %d, round %d: %s %s", rank,
                      at < expected->count ? expected->rounds[at] : -1, note->code, note->text);
     }
-    for (int rank = 0; rank < RANKS; rank++)
+    for (int rank = 0; rank < RANKS; rank++) {
+        remarks += world->expected[rank].count;
         if (next[rank] < world->expected[rank].count)
             wrong(world, &none, rank, world->expected[rank].rounds[next[rank]],
                   "the number of remarks", next[rank], world->expected[rank].count);
+    }
+    return remarks;
 }
 
-static int try_world(unsigned long long seed, struct world_case *world)
+static void choose(struct sim_world_options *options, unsigned long long seed)
 {
-    struct failure failure = {0};
-    struct sim_world_options options;
-    sim_world_options_init(&options);
-    options.ranks = RANKS;
-    options.strict_collectives = seed % 4 == 3;
-    options.send_model = seed % 4 == 2 ? SIM_SEND_RENDEZVOUS : SIM_SEND_EAGER;
-    options.eager_limit = seed % 4 == 1 ? 16 : options.eager_limit;
-    memset(world, 0, sizeof *world);
-    world->seed = seed;
-    world->recording = recording_new(RANKS, RECORD_LEVEL_OPS, &failure);
-    struct sim_world *machine = sim_world_new(&options, &failure);
-    struct recording_result result = {.outcome = sim_world_run(machine, run_rank, world)};
-    if (result.outcome != OUTCOME_FINISHED && !world->wrong_count++)
-        snprintf(world->text, sizeof world->text, "it ends by outcome %d", (int)result.outcome);
-    sim_world_free(machine);
-    struct trace *trace = recording_load(world->recording, &result, &failure);
-    if (trace)
-        look_at_notes(world, trace);
-    else if (!world->wrong_count++)
-        snprintf(world->text, sizeof world->text, "no trace: %.200s", failure.text);
-    trace_free(trace);
-    recording_ranks_release(world->recording);
-    recording_free(world->recording);
-    int notes = 0;
-    for (int rank = 0; rank < RANKS; rank++)
-        notes += world->expected[rank].count;
-    return notes;
+    options->strict_collectives = seed % 4 == 3;
+    options->send_model = seed % 4 == 2 ? SIM_SEND_RENDEZVOUS : SIM_SEND_EAGER;
+    options->eager_limit = seed % 4 == 1 ? 16 : options->eager_limit;
 }
 
 int main(void)
 {
     static struct world_case world;
+    const struct trial trial = {&world, sizeof world, &world.tried,
+                                choose, run_rank,     look_at_notes};
     struct dice_seeds seeds = dice_seeds(8);
-    int wrongs = 0, looked_at = 0, notes = 0;
-    for (unsigned long long i = 0; i < seeds.count; i++) {
-        notes += try_world(seeds.first + i, &world);
-        if (world.wrong_count && wrongs++ < 5)
-            tap_note("seed %llu: %s", world.seed, world.text);
-        looked_at += world.looked_at;
-    }
-    tap_is_int(wrongs, 0,
+    struct totals totals = trial_all(&trial, seeds);
+    tap_is_int(totals.wrong, 0,
                "blocks arrive whole, with the errors and remarks that are due, and no others");
-    tap_ok(looked_at == (int)seeds.count * ROUNDS * RANKS && notes >= (int)seeds.count * 20,
-           "many were looked at: %d calls, %d remarks", looked_at, notes);
+    tap_ok(totals.looked_at == (int)seeds.count * ROUNDS * RANKS &&
+               totals.remarks >= (int)seeds.count * 20,
+           "many were looked at: %d calls, %d remarks", totals.looked_at, totals.remarks);
     return tap_done();
 }

@@ -3,12 +3,7 @@
  * types with and without gaps; in whatever order the machine combines. Some rounds have members with types of
  * other basic types: who differs from the first to come is remarked upon, and nobody else.
  * SIMRUN_SOAK=N tries N worlds, from SIMRUN_SEED on. */
-#include "recorder/recording.h"
-#include "sim/worlds/world.h"
-#include "tests/dice.h"
-#include "tests/mpi/collective_calls.h"
-#include "tests/tap.h"
-#include "traces/trace/trace.h"
+#include "tests/mpi/collective_worlds.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -48,19 +43,16 @@ struct told { /* of a round */
 };
 
 struct world_case {
-    unsigned long long seed;
-    struct recording *recording;
+    struct tried tried;
     struct told told[ROUNDS];
-    int wrong_count, looked_at;
-    char text[300];
 };
 
 static void wrong(struct world_case *world, const struct scene *scene, int rank, int round,
                   const char *what, long got, long wanted)
 {
-    if (world->wrong_count++)
+    if (world->tried.wrong_count++)
         return;
-    snprintf(world->text, sizeof world->text,
+    snprintf(world->tried.text, sizeof world->tried.text,
              "round %d, rank %d: %s, place %d, form %d%s%s, root %d: %s is %ld, not %ld", round,
              rank, kind_names[scene->kind], (int)scene->place, (int)scene->form,
              scene->in_place ? ", in place" : "", scene->sums ? ", sums" : "", scene->root, what,
@@ -144,10 +136,10 @@ static struct pair input(struct world_case *world, const struct scene *scene, in
                          int i)
 {
     bool places = scene->in_place && (scene->kind != REDUCE || rank == scene->root);
-    struct pair pair = {content(world->seed, round, rank, places, word_of(scene, rank, i, false)),
-                        0};
+    struct pair pair = {
+        content(world->tried.seed, round, rank, places, word_of(scene, rank, i, false)), 0};
     if (!scene->sums)
-        pair.b = content(world->seed, round, rank, places, word_of(scene, rank, i, true));
+        pair.b = content(world->tried.seed, round, rank, places, word_of(scene, rank, i, true));
     return pair;
 }
 
@@ -239,7 +231,7 @@ static void look(struct world_case *world, const struct scene *scene, struct her
     told->first = told->noted[rank] = -1;
     for (int takes = 0; takes < 2; takes++)
         for (int i = 0; i < WORDS; i++)
-            here->memory[takes][i] = content(world->seed, round, rank, takes, i);
+            here->memory[takes][i] = content(world->tried.seed, round, rank, takes, i);
     memcpy(here->wanted, here->memory[1], sizeof here->wanted);
     results(world, scene, rank, round, here->wanted);
     bool places = scene->in_place && (scene->kind != REDUCE || rank == scene->root);
@@ -262,11 +254,11 @@ static void look(struct world_case *world, const struct scene *scene, struct her
         .comm = here->comms[scene->place],
         .starts = scene->in_place || scene->mixed ? 1 : 2};
     int error = call_collective(scene->kind, scene->place, scene->form, rank == scene->root, &a);
-    world->looked_at++;
+    world->tried.looked_at++;
     if (error)
         wrong(world, scene, rank, round, "the error", error, 0);
     for (int i = 0; i < WORDS; i++) {
-        uint32_t kept = content(world->seed, round, rank, false, i);
+        uint32_t kept = content(world->tried.seed, round, rank, false, i);
         if (here->memory[0][i] != kept)
             wrong(world, scene, rank, round, "a word that is given", here->memory[0][i], kept);
         if (here->memory[1][i] != here->wanted[i])
@@ -281,8 +273,8 @@ static int run_rank(void *context, int rank)
     struct world_case *world = context;
     static struct here all[RANKS];
     struct here *here = &all[rank];
-    uint64_t dice = world->seed;
-    recording_rank_begin(world->recording);
+    uint64_t dice = world->tried.seed;
+    recording_rank_begin(world->tried.recording);
     MPI_Init(NULL, NULL);
     comms_make(here->comms, rank);
     MPI_Op_create(apply_then, 0, &here->then);
@@ -314,8 +306,9 @@ static bool due(const struct told *told, int first)
     return told->first < 0 || told->first == first;
 }
 
-static int look_at_notes(struct world_case *world, const struct trace *trace)
+static int look_at_notes(void *context, const struct trace *trace)
 {
+    struct world_case *world = context;
     int remarks = 0;
     for (size_t i = 0; i < trace->note_count; i++) {
         const struct trace_note *note = &trace->notes[i];
@@ -328,9 +321,9 @@ static int look_at_notes(struct world_case *world, const struct trace *trace)
                 3 ||
             rank != (int)note->rank || round < 0 || round >= ROUNDS ||
             (world->told[round].first >= 0 && world->told[round].first != first)) {
-            if (!world->wrong_count++)
-                snprintf(world->text, sizeof world->text, "rank %d: %.200s", (int)note->rank,
-                         note->text);
+            if (!world->tried.wrong_count++)
+                snprintf(world->tried.text, sizeof world->tried.text, "rank %d: %.200s",
+                         (int)note->rank, note->text);
             continue;
         }
         world->told[round].first = first;
@@ -341,59 +334,34 @@ static int look_at_notes(struct world_case *world, const struct trace *trace)
         int firsts = 0;
         for (int first = 0; first < RANKS; first++)
             firsts += due(&world->told[round], first);
-        if (!firsts && !world->wrong_count++)
-            snprintf(world->text, sizeof world->text,
+        if (!firsts && !world->tried.wrong_count++)
+            snprintf(world->tried.text, sizeof world->tried.text,
                      "round %d: whoever came first, other ranks should be remarked upon", round);
     }
     return remarks;
 }
 
-static int try_world(unsigned long long seed, struct world_case *world)
+static void choose(struct sim_world_options *options, unsigned long long seed)
 {
     static const enum sim_reduce_order orders[] = {SIM_REDUCE_LINEAR, SIM_REDUCE_TREE,
                                                    SIM_REDUCE_RING, SIM_REDUCE_SEED};
-    struct failure failure = {0};
-    struct sim_world_options options;
-    int remarks = 0;
-    sim_world_options_init(&options);
-    options.ranks = RANKS;
-    options.strict_collectives = seed % 3 == 0;
-    options.reduce_order = orders[seed % 4];
-    options.eager_limit = seed % 5 == 1 ? 16 : options.eager_limit;
-    memset(world, 0, sizeof *world);
-    world->seed = seed;
-    world->recording = recording_new(RANKS, RECORD_LEVEL_OPS, &failure);
-    struct sim_world *machine = sim_world_new(&options, &failure);
-    struct recording_result result = {.outcome = sim_world_run(machine, run_rank, world)};
-    if (result.outcome != OUTCOME_FINISHED && !world->wrong_count++)
-        snprintf(world->text, sizeof world->text, "it ends by outcome %d", (int)result.outcome);
-    sim_world_free(machine);
-    struct trace *trace = recording_load(world->recording, &result, &failure);
-    if (trace)
-        remarks = look_at_notes(world, trace);
-    else if (!world->wrong_count++)
-        snprintf(world->text, sizeof world->text, "no trace: %.200s", failure.text);
-    trace_free(trace);
-    recording_ranks_release(world->recording);
-    recording_free(world->recording);
-    return remarks;
+    options->strict_collectives = seed % 3 == 0;
+    options->reduce_order = orders[seed % 4];
+    options->eager_limit = seed % 5 == 1 ? 16 : options->eager_limit;
 }
 
 int main(void)
 {
     static struct world_case world;
+    const struct trial trial = {&world, sizeof world, &world.tried,
+                                choose, run_rank,     look_at_notes};
     struct dice_seeds seeds = dice_seeds(8);
-    int wrongs = 0, looked_at = 0, remarks = 0;
-    for (unsigned long long i = 0; i < seeds.count; i++) {
-        remarks += try_world(seeds.first + i, &world);
-        if (world.wrong_count && wrongs++ < 5)
-            tap_note("seed %llu: %s", world.seed, world.text);
-        looked_at += world.looked_at;
-    }
-    tap_is_int(wrongs, 0,
+    struct totals totals = trial_all(&trial, seeds);
+    tap_is_int(totals.wrong, 0,
                "results are what the members give, combined in their order; other basic types are "
                "remarked upon");
-    tap_ok(looked_at == (int)seeds.count * ROUNDS * RANKS && remarks >= (int)seeds.count * 4,
-           "many were looked at: %d calls, %d remarks", looked_at, remarks);
+    tap_ok(totals.looked_at == (int)seeds.count * ROUNDS * RANKS &&
+               totals.remarks >= (int)seeds.count * 4,
+           "many were looked at: %d calls, %d remarks", totals.looked_at, totals.remarks);
     return tap_done();
 }
