@@ -3,7 +3,7 @@
  * have their bytes back. test_store.c asks what happens to the writer and the file. */
 #include "checker/check.h"
 #include "tests/folder.h"
-#include "tests/traces/format_samples.h"
+#include "tests/formats/format_samples.h"
 #include "tests/traces/store_files.h"
 
 #include <sys/stat.h>

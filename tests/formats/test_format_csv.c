@@ -1,7 +1,7 @@
 /* Pipeline schedules: cells to operations, derived messages, the verdicts on known schedules,
  * refusals. */
 #include "checker/check.h"
-#include "tests/traces/format_samples.h"
+#include "tests/formats/format_samples.h"
 
 #include <stdarg.h>
 

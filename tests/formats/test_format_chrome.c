@@ -1,6 +1,6 @@
 /* Timelines: valid JSON, paired arrows inside their slices, slices that do not overlap. Judged by
  * python3's own parser. */
-#include "tests/traces/format_samples.h"
+#include "tests/formats/format_samples.h"
 
 #include <unistd.h>
 

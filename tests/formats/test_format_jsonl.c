@@ -1,6 +1,6 @@
 /* The JSONL format: exact round trips, what a short recorder may leave out, refusals with their
  * places. */
-#include "tests/traces/format_samples.h"
+#include "tests/formats/format_samples.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

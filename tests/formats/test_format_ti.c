@@ -1,7 +1,7 @@
 /* Time-independent traces: actions to operations, waits to requests, back again, refusals. */
 #include "traces/formats/ti.h"
 
-#include "tests/traces/format_samples.h"
+#include "tests/formats/format_samples.h"
 
 #include <mpi.h>
 

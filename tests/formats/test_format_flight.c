@@ -1,7 +1,7 @@
 /* Flight Recorder dumps: entries to operations, pickles as JSON, folders, buffers that wrapped,
  * refusals. */
 #include "checker/check.h"
-#include "tests/traces/format_samples.h"
+#include "tests/formats/format_samples.h"
 
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 /* Every key of every line of a JSON lines file, with every kind of value: what docs/formats.md does not allow is refused at the value's
  * line and column, the borders of a number's range are in it, and whatever follows a refused value does not bring the file back. */
-#include "tests/traces/format_samples.h"
+#include "tests/formats/format_samples.h"
 
 /* What a key takes beside the numbers and texts of its row. */
 enum {

@@ -1,7 +1,7 @@
 /* What the tests of file formats share: random traces, comparison of all tables, reading from a
  * text. */
-#ifndef TESTS_TRACES_FORMAT_SAMPLES_H
-#define TESTS_TRACES_FORMAT_SAMPLES_H
+#ifndef TESTS_FORMATS_FORMAT_SAMPLES_H
+#define TESTS_FORMATS_FORMAT_SAMPLES_H
 
 #include "tests/dice.h"
 #include "tests/tap.h"
