@@ -1,7 +1,7 @@
 /* Every reader and writer of files when memory runs out: of each seed of the fuzzer every allocation fails once, until the reader passes untouched.
  * It says so and keeps nothing, or its trace, or text, is the usual one. */
-#include "tests/traces/failing_memory.h"
 #include "tests/formats/format_samples.h"
+#include "tests/traces/failing_memory.h"
 
 #include <glob.h>
 

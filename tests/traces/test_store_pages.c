@@ -1,7 +1,7 @@
 /* Pages of the store: the trace that comes out of them is the one that comes out of rows, and a page
  * that was changed, exchanged or left out is refused by name. */
-#include "tests/tap.h"
 #include "tests/formats/format_samples.h"
+#include "tests/tap.h"
 #include "tests/traces/store_files.h"
 
 #include <stdlib.h>
