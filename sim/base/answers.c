@@ -52,10 +52,12 @@ bool sim_answers_next(const struct sim_answers *answers, struct sim_answers_plac
 {
     place->lost =
         place->lost || place->at >= answers->count || answers->of[place->at].asked != asked;
+    place->in_vain = false;
     if (place->lost)
         return false;
     const struct sim_answer *answer = &answers->of[place->at];
     *value = answer->value;
+    place->in_vain = answer->value < 0;
     if (++place->times == answer->times) {
         place->at++;
         place->times = 0;

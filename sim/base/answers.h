@@ -34,9 +34,9 @@ struct sim_answers {
 /* Where a rank is that gets the answers of another run. */
 struct sim_answers_place {
     uint32_t at;
-    uint32_t times : 31;
-    bool
-        lost : 1; /* it asked something else there, or more: answers are as they come from here on */
+    uint32_t times : 30;
+    bool in_vain : 1; /* the last answer was "not yet", whatever there is */
+    bool lost : 1; /* it asked something else there, or more: answers are as they come from here */
 };
 
 /* Another answer. Its number for answers_know; 0: it was not noted. */

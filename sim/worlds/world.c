@@ -235,6 +235,10 @@ void sim_rank_poll_failed(struct sim_rank *rank)
 {
     struct sim_world *world = rank->world;
     sim_world_order_matters(world);
+    if (rank->place.in_vain) { /* it was not looked: nobody has to do anything before it goes on */
+        rank->place.in_vain = rank->was_held = false;
+        return;
+    }
     count_poll(world, rank);
     if (is_livelock(world) && !sim_world_quiescent(world)) {
         sim_world_stop(world, OUTCOME_LIVELOCK);

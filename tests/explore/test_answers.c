@@ -201,6 +201,47 @@ static void test_worlds(void)
            "which it does not in one that does not follow (%d of %d)", alone, PROGRAMS);
 }
 
+/* One that polls while another works is told "not yet" as often where nobody works: so long that it would be a livelock. */
+enum { WORK = 30000 };
+static int worked, polled;
+
+static void waits_for_work(int rank, int size)
+{
+    int value = 0, flag = 0;
+    MPI_Request request;
+    (void)size;
+    for (int i = 0; rank == 1 && i < worked; i++) {
+        MPI_Sendrecv(&i, 1, MPI_INT, 0, 1, &value, 1, MPI_INT, 0, 1, MPI_COMM_SELF,
+                     MPI_STATUS_IGNORE);
+        MPI_Iprobe(0, 7, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    }
+    if (rank == 1) {
+        MPI_Send(&value, 1, MPI_INT, 0, 2, MPI_COMM_WORLD);
+        return;
+    }
+    MPI_Irecv(&value, 1, MPI_INT, 1, 2, MPI_COMM_WORLD, &request);
+    for (polled = 0; !flag; polled++)
+        MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+}
+
+static void test_patience(void)
+{
+    struct sim_answers answers[2] = {0};
+    struct sim_world_options options = world_options(2);
+    options.answers_noted = answers;
+    worked = WORK;
+    world_try(options, waits_for_work);
+    int before = polled;
+    worked = 0;
+    options.answers_noted = NULL;
+    options.answers_followed = answers;
+    tap_is_int(world_try(options, waits_for_work).outcome, OUTCOME_FINISHED,
+               "who is told that nothing has come does not make a livelock");
+    tap_ok(before > 10000 && polled == before, "and polls as often (%d, %d times)", polled, before);
+    free(answers[0].of);
+    free(answers[1].of);
+}
+
 /* What cannot be followed is said. */
 static void cancels(int rank, int size)
 {
@@ -281,6 +322,7 @@ int main(void)
 {
     test_most();
     test_worlds();
+    test_patience();
     test_missed();
     test_list();
     return tap_done();
