@@ -29,6 +29,8 @@ struct sim_comm *sim_comm_deliver_handle(struct sim_collective_call *call,
     }
     comm->attributes = creation->attributes;
     comm->info = creation->info;
+    if (comm->info)
+        sim_comm_hints(comm);
     call->argument = NULL;
     sim_pool_put(context->world, creation, sizeof *creation);
     return comm;

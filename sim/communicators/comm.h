@@ -58,6 +58,7 @@ struct sim_comm {
     struct sim_comm *next;            /* of the rank's handles, for the leak report */
     const void *site;                 /* of the call that made it */
     bool predefined, errhandler_set;  /* by the program */
+    bool no_any_source, no_any_tag;   /* promised by hints */
     int inside;                       /* threads of the rank in blocking collectives here */
     struct sim_team_call *last_of_team; /* its last collective by a thread of a team; NULL: none */
     struct sim_collective *last_collective; /* it came to, perhaps over by now; NULL: none yet */

@@ -1,5 +1,6 @@
-/* Hints of communicators: kept and given back, none changes what the machine does. What a program
- * promises by one (mpi_assert_no_any_source) is not held against it: coverage says so. */
+/* Hints of communicators: kept and given back, none changes what the machine does. Who promises to
+ * receive from no wildcard is held to it (point.c); of other promises coverage says that nobody
+ * looks. */
 #include "recorder/recorder.h"
 #include "sim/communicators/comm.h"
 #include "sim/communicators/info.h"
@@ -16,15 +17,29 @@ int sim_info_check(MPI_Comm handle, MPI_Info info, const char *function)
     return sim_error_raise(handle, MPI_ERR_INFO, function, "info is not a valid handle");
 }
 
+static bool promises(const struct sim_info *hints, const char *what)
+{
+    const char *value = sim_info_get(hints, what);
+    return value && !strcmp(value, "true");
+}
+
+void sim_comm_hints(struct sim_comm *comm)
+{
+    const struct sim_info *hints = sim_info_from_handle(comm->info);
+    comm->no_any_source = promises(hints, "mpi_assert_no_any_source");
+    comm->no_any_tag = promises(hints, "mpi_assert_no_any_tag");
+}
+
 void sim_comm_hints_told(MPI_Info info)
 {
     const struct sim_info *hints = sim_info_from_handle(info);
-    for (int i = 0; hints && i < hints->count; i++)
-        if (!strncmp(hints->entries[i].key, "mpi_assert_", strlen("mpi_assert_")) &&
-            !strcmp(hints->entries[i].value, "true"))
-            record_gap("run", 1,
-                       "promises by hints of communicators (mpi_assert_...): whether the program "
-                       "keeps them");
+    if (promises(hints, "mpi_assert_exact_length"))
+        record_gap("run", 1,
+                   "promises by hints of communicators (mpi_assert_exact_length): whether messages "
+                   "are as long as the buffers that receive them");
+    if (promises(hints, "mpi_assert_allow_overtaking"))
+        record_gap("run", 1,
+                   "messages that overtake each other, which mpi_assert_allow_overtaking allows");
 }
 
 /* Gives the program a copy of `hints`, empty when there are none. */
@@ -58,6 +73,7 @@ int PMPI_Comm_set_info(MPI_Comm handle, MPI_Info info)
     for (int i = 0; kept && i < given->count; i++)
         if (!sim_info_set(kept, given->entries[i].key, given->entries[i].value))
             kept = NULL;
+    sim_comm_hints(comm);
     return kept ? MPI_SUCCESS
                 : sim_error_raise(handle, MPI_ERR_NO_MEM, "Comm_set_info", "out of memory");
 }

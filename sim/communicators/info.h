@@ -47,7 +47,10 @@ struct sim_info *sim_info_from_handle(MPI_Info handle);
 bool sim_info_handle_valid(MPI_Info handle);
 /* Raises the error on `comm` where it may not. */
 int sim_info_check(MPI_Comm comm, MPI_Info info, const char *function);
-/* Notes what a program promises by the hints that it gives a communicator. */
+struct sim_comm;
+/* Takes note of what the program promises by the hints that a communicator has now. */
+void sim_comm_hints(struct sim_comm *comm);
+/* Tells coverage which hints among these promise what nobody holds against the program. */
 void sim_comm_hints_told(MPI_Info info);
 
 #endif

@@ -153,7 +153,8 @@ INLINE bool receive_plan(struct incoming *in, void *buffer, int count, MPI_Datat
 {
     in->comm = usable_comm(sim_current_rank, comm_handle, peer);
     in->type = usable_type(handle, buffer, count);
-    if (!in->comm || !in->type || ((unsigned)tag > SIM_TAG_LIMIT && tag != MPI_ANY_TAG))
+    if (!in->comm || !in->type ||
+        ((unsigned)tag > SIM_TAG_LIMIT && (tag != MPI_ANY_TAG || in->comm->no_any_tag)))
         return false;
     in->mailbox = &in->comm->context->mailboxes[in->comm->rank];
     in->channel = known_channel(in->mailbox, peer);

@@ -78,6 +78,12 @@ int sim_point_send_check(const struct sim_point *point, struct sim_request *requ
     return MPI_SUCCESS;
 }
 
+static const char no_any_source[] =
+    "source is MPI_ANY_SOURCE, though the communicator's hint mpi_assert_no_any_source promises "
+    "that no receive says so";
+static const char no_any_tag[] = "tag is MPI_ANY_TAG, though the communicator's hint "
+                                 "mpi_assert_no_any_tag promises that no receive says so";
+
 int sim_point_probe_check(const struct sim_point *point, struct sim_comm **result)
 {
     struct sim_rank *rank = sim_point_caller(point->function);
@@ -95,6 +101,10 @@ int sim_point_probe_check(const struct sim_point *point, struct sim_comm **resul
         return sim_error_raise(point->comm, MPI_ERR_TAG, point->function,
                                "tag %d is neither between 0 and %d nor MPI_ANY_TAG", point->tag,
                                SIM_TAG_LIMIT);
+    if (comm->no_any_source && point->peer == MPI_ANY_SOURCE)
+        return sim_error_raise(point->comm, MPI_ERR_RANK, point->function, "%s", no_any_source);
+    if (comm->no_any_tag && point->tag == MPI_ANY_TAG)
+        return sim_error_raise(point->comm, MPI_ERR_TAG, point->function, "%s", no_any_tag);
     *result = comm;
     return MPI_SUCCESS;
 }

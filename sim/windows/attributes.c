@@ -77,7 +77,6 @@ void sim_win_hints(struct sim_win *win)
 {
     static const char *const defaults[][2] = {{"accumulate_ordering", "rar,raw,war,waw"},
                                               {"accumulate_ops", "same_op_no_op"}};
-    static const char *const promises[] = {"same_size", "same_disp_unit"};
     static const char *const orders[] = {"rar", "raw", "war", "waw"};
     struct sim_info *info = sim_info_from_handle(win->comm->info);
     if (!info)
@@ -88,14 +87,6 @@ void sim_win_hints(struct sim_win *win)
     const char *locks = sim_info_get(info, "no_locks");
     const char *ordering = sim_info_get(info, "accumulate_ordering");
     const char *keeps = sim_info_get(info, "simrun_keeps_order");
-    for (size_t i = 0; i < sizeof promises / sizeof *promises; i++) {
-        const char *promised = sim_info_get(info, promises[i]);
-        if (promised && !strcmp(promised, "true"))
-            record_gap(
-                "windows", 1,
-                "promises by hints of windows (same_size, same_disp_unit): whether all ranks "
-                "keep them");
-    }
     win->unlocked = locks && !strcmp(locks, "true");
     win->keeps_order = keeps && !strcmp(keeps, "true");
     win->unordered = false;

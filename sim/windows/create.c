@@ -158,6 +158,12 @@ static char *allocate_shared(const struct sim_collective *collective, bool separ
     return memory;
 }
 
+static bool says(const struct sim_info *info, const char *key, const char *value)
+{
+    const char *said = sim_info_get(info, key);
+    return said && !strcmp(said, value);
+}
+
 static void part_fill(struct sim_window *window, int rank, const struct making *making,
                       char **shared)
 {
@@ -165,6 +171,8 @@ static void part_fill(struct sim_window *window, int rank, const struct making *
     part->base = making->base;
     part->size = making->size;
     part->unit = making->unit;
+    part->same_size = says(sim_info_from_handle(making->info), "same_size", "true");
+    part->same_unit = says(sim_info_from_handle(making->info), "same_disp_unit", "true");
     part->exclusive = -1;
     if (window->flavor == MPI_WIN_FLAVOR_SHARED) {
         part->base = *shared;
@@ -196,6 +204,48 @@ static void deliver(struct sim_collective *collective, struct sim_window *window
     *making->made = (MPI_Win)(void *)win;
 }
 
+/* What the hints of one member promise all have to keep, and to promise. */
+static bool size_unlike(const struct sim_window_part *a, const struct sim_window_part *b)
+{
+    return a->same_size != b->same_size || (a->same_size && a->size != b->size);
+}
+
+static bool unit_unlike(const struct sim_window_part *a, const struct sim_window_part *b)
+{
+    return a->same_unit != b->same_unit || (a->same_unit && a->unit != b->unit);
+}
+
+static void find_unlike(struct sim_window *window)
+{
+    const struct sim_window_part *parts = window->parts;
+    int r = 1;
+    while (r < window->size && !size_unlike(&parts[0], &parts[r]) &&
+           !unit_unlike(&parts[0], &parts[r]))
+        r++;
+    window->unlike = r < window->size ? r : 0;
+}
+
+static void tell_unlike(const struct sim_win *win, const char *function)
+{
+    const struct sim_window_part *first = win->window->parts, *mine = first + win->rank;
+    bool size = size_unlike(first, mine);
+    const char *hint = size ? "same_size" : "same_disp_unit";
+    bool first_says = size ? first->same_size : first->same_unit;
+    bool both = first_says && (size ? mine->same_size : mine->same_unit);
+    if (both)
+        record_note("M009",
+                    "MPI_%s: the hint %s promises that all ranks give the same, and rank %d gives "
+                    "%lld where rank %d gives %lld",
+                    function, hint, sim_context_world_rank(win->comm->context, win->rank),
+                    (long long)(size ? mine->size : mine->unit),
+                    sim_context_world_rank(win->comm->context, 0),
+                    (long long)(size ? first->size : first->unit));
+    else
+        record_note("M009", "MPI_%s: the hint %s is true for rank %d and not for rank %d", function,
+                    hint, sim_context_world_rank(win->comm->context, first_says ? 0 : win->rank),
+                    sim_context_world_rank(win->comm->context, first_says ? win->rank : 0));
+}
+
 static void make(struct sim_collective *collective)
 {
     struct sim_world *world = collective->context->world;
@@ -214,6 +264,7 @@ static void make(struct sim_collective *collective)
     char *shared = window->memory;
     for (int r = 0; r < collective->size; r++)
         part_fill(window, r, making_of(collective, r), &shared);
+    find_unlike(window);
     for (int r = 0; r < collective->size; r++)
         deliver(collective, window, context, r);
 }
@@ -240,12 +291,6 @@ static void bound(struct sim_rank *rank, const char *function, const void *memor
     if (sim_typed_check(rank, &region, function, "exposes", &scope) != SIM_TYPED_WRONG)
         sim_objects_bound(rank, &region, sim_region_hull(&region), function, "exposes");
     sim_told_set(NULL);
-}
-
-static bool says(const struct sim_info *info, const char *key, const char *value)
-{
-    const char *said = sim_info_get(info, key);
-    return said && !strcmp(said, value);
 }
 
 static int win_new(struct making *making, MPI_Comm comm)
@@ -289,6 +334,8 @@ static int win_new(struct making *making, MPI_Comm comm)
     struct sim_info *info = sim_info_copy(sim_info_from_handle(making->info));
     win->comm->info = (MPI_Info)(void *)(info ? info : sim_info_new());
     sim_win_hints(win);
+    if (win->rank && win->rank == win->window->unlike)
+        tell_unlike(win, function);
     if (making->base_out)
         *(void **)making->base_out = win->window->parts[win->rank].base;
     if (win->allocated)

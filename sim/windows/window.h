@@ -28,6 +28,7 @@ struct sim_attached {
 struct sim_window_part {
     char *base;
     MPI_Aint size, unit;
+    bool same_size, same_unit;       /* its hints promise that all members have the same */
     struct sim_attached *attached;   /* dynamic windows */
     int exclusive;                   /* who holds the lock alone, -1: nobody */
     int shared;                      /* how many hold it together */
@@ -50,6 +51,7 @@ struct sim_window {
     struct sim_world *world;
     int size, members; /* members: who has not freed it */
     int flavor;
+    int unlike; /* the first who differs from member 0 in what hints promise to be alike; 0: none */
     int waiting;   /* members that wait until something of it changes */
     bool separate; /* allocated memory is not contiguous */
     char *memory;  /* allocated for all; NULL: none */
