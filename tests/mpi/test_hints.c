@@ -158,7 +158,7 @@ int main(void)
                                                [SET] = "set later",
                                                [SET_TWICE] = "set before another hint",
                                                [WORLD] = "set for MPI_COMM_WORLD",
-                                               [WITHDRAWN] = "withdrawn",
+                                               [WITHDRAWN] = "withdrawn by the same key",
                                                [OTHER] = "set before its counterpart",
                                                [COPY] = "of the communicator that was copied"};
     for (giving = 0; giving < GIVINGS; giving++)
