@@ -177,8 +177,11 @@ static void wait_for_anybody(struct wait_graph *graph, uint32_t node, const stru
     uint32_t first = graph->nodes[anybody->node].edge;
     bool others = first != TRACE_NO &&
                   (graph->edges[first].to != call->rank || graph->edges[first].next != TRACE_NO);
-    if (!others)
+    if (!others) { /* nobody else is there: it waits for itself */
+        if (first != TRACE_NO)
+            add_edge(graph, node, call->rank);
         return;
+    }
     graph->nodes[node].own = call->rank;
     add_edge(graph, node, anybody->node);
 }

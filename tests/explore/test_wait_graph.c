@@ -62,6 +62,8 @@ static uint32_t add_receive(struct model *model, struct program *p, const uint32
     op.state = me->stance == RECEIVES ? STATE_BLOCKED : STATE_POSTED;
     op.peer = TRACE_ANY;
     me->sets[request] = model->members[comm] & ~(1u << rank);
+    if (!me->sets[request]) /* who is alone waits for itself */
+        me->sets[request] = 1u << rank;
     if (!me->any[request]) {
         unsigned peer = draw(model->ranks);
         op.peer = (int)peer;
