@@ -30,13 +30,30 @@ static bool add_pointer(struct debug_type *type, Dwarf_Die *die, size_t offset)
     return true;
 }
 
+static bool number_of(Dwarf_Die *die, unsigned name, Dwarf_Word *number)
+{
+    Dwarf_Attribute attribute;
+    return !dwarf_formudata(dwarf_attr(die, name, &attribute), number);
+}
+
+/* The first bit of a bit field. Before DWARF 5, and by clang after that, they are counted from the last bit of a number that holds it. */
+static bool first_bit(Dwarf_Die *die, Dwarf_Word size, Dwarf_Word *at)
+{
+    Dwarf_Word holder, place = 0, from_end;
+    if (number_of(die, DW_AT_data_bit_offset, at))
+        return true;
+    if (!number_of(die, DW_AT_byte_size, &holder) || !number_of(die, DW_AT_bit_offset, &from_end))
+        return false;
+    number_of(die, DW_AT_data_member_location, &place);
+    *at = 8 * (place + holder) - from_end - size;
+    return true;
+}
+
 /* Of a bit field the bytes that have a bit of it, which the one before may have as well. */
 static bool add_bits(struct debug_type *type, Dwarf_Die *die, size_t offset)
 {
-    Dwarf_Attribute attribute;
     Dwarf_Word at, size;
-    if (dwarf_formudata(dwarf_attr(die, DW_AT_data_bit_offset, &attribute), &at) ||
-        dwarf_formudata(dwarf_attr(die, DW_AT_bit_size, &attribute), &size))
+    if (!number_of(die, DW_AT_bit_size, &size) || !first_bit(die, size, &at))
         return false;
     size_t low = offset + (size_t)at / 8, high = offset + (size_t)(at + size + 7) / 8;
     struct debug_leaf *last = type->leaf_count ? &type->leaves[type->leaf_count - 1] : NULL;

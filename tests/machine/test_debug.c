@@ -1,0 +1,269 @@
+/* What debug information says of variables, against what C itself says of them (shapes.c): which there are at an address of the data and of
+ * the code, where they are, how many elements they have, and which number lies at which byte of their types. From gcc and from clang, as it is
+ * and optimised. */
+#include "sim/debug/variables.h"
+#include "tests/machine/shapes.h"
+#include "tests/tap.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdlib.h>
+
+static char folder[] = "/tmp/simrun-debug-XXXXXX";
+static struct debug_file *file;
+static uintptr_t bias;
+static char wrong[400];
+static int looks;
+static bool by_clang;
+
+#define HOLDS(condition, ...)                                                                      \
+    (void)((condition) || (*wrong || snprintf(wrong, sizeof wrong, __VA_ARGS__)))
+
+/* Every byte of one element, one behind the other. */
+static void types_are(const struct shape *shape, const struct debug_type *type)
+{
+    struct shape_row none = {.size = 0};
+    bool numbers = false;
+    HOLDS(type->size == shape->size && !strcmp(type->name, shape->type), "%s: %zu %s", shape->name,
+          type->size, type->name);
+    for (size_t byte = 0; byte <= shape->size && shape->row_count >= 0; byte++) {
+        const struct debug_leaf *leaf = debug_type_leaf(type, byte);
+        const struct shape_row *row = &none;
+        for (int i = 0; i < shape->row_count; i++)
+            if (byte >= shape->rows[i].offset &&
+                byte < shape->rows[i].offset + shape->rows[i].size * shape->rows[i].count)
+                row = &shape->rows[i];
+        HOLDS(!leaf == !row->size, "%s: byte %zu is %sthere", shape->name, byte,
+              leaf ? "" : "not ");
+        if (!leaf || !row->size)
+            continue;
+        numbers |= row->kind != SHAPE_OPAQUE;
+        HOLDS((int)leaf->kind == (int)row->kind && leaf->size == row->size, "%s: byte %zu",
+              shape->name, byte);
+        HOLDS((byte - leaf->offset) % leaf->size == (byte - row->offset) % row->size,
+              "%s: phase of byte %zu", shape->name, byte);
+        HOLDS(row->name ? leaf->name && !strcmp(leaf->name, row->name) : !leaf->name,
+              "%s: name of byte %zu", shape->name, byte);
+        const struct debug_type *target = debug_type_at(file, leaf->target);
+        if (row->points)
+            HOLDS(*row->points ? target && !strcmp(target->name, row->points) : !target,
+                  "%s: target of byte %zu", shape->name, byte);
+    }
+    if (shape->row_count >= 0) {
+        HOLDS(type->opaque == !numbers, "%s: opaque", shape->name);
+        HOLDS(type->open == (shape->tail_at != 0) && type->tail_at == shape->tail_at, "%s: open",
+              shape->name);
+    }
+    if (type->open)
+        HOLDS(!strcmp(debug_type_at(file, type->tail)->name, "float"), "%s: its tail", shape->name);
+}
+
+static void bits_are(const struct debug_type *type, void (*bits_used)(bool[], size_t))
+{
+    bool used[64] = {false};
+    bits_used(used, sizeof used);
+    for (size_t byte = 0; byte < type->size && byte < sizeof used; byte++)
+        if (used[byte]) {
+            const struct debug_leaf *leaf = debug_type_leaf(type, byte);
+            HOLDS(leaf && leaf->kind == DEBUG_OPAQUE, "a bit field at byte %zu", byte);
+        }
+    const char *const plain[] = {"before", "after", "last"};
+    for (size_t i = 0; i < 3; i++) {
+        bool found = false;
+        for (size_t k = 0; k < type->leaf_count; k++)
+            found |= type->leaves[k].name && !strcmp(type->leaves[k].name, plain[i]) &&
+                     !used[type->leaves[k].offset] &&
+                     type->leaves[k].kind == (i == 1 ? DEBUG_OPAQUE : DEBUG_INTEGER) &&
+                     type->leaves[k].size == (size_t)(i == 0   ? 4
+                                                      : i == 1 ? 1
+                                                               : 2);
+        HOLDS(found, "%s beside bit fields", plain[i]);
+    }
+}
+
+/* At each byte of each, and at those beside it. */
+static void statics_are(const struct shape *shapes_there, int count)
+{
+    for (int i = 0; i < count; i++) {
+        const struct shape *shape = &shapes_there[i];
+        uintptr_t low = (uintptr_t)shape->address;
+        size_t bytes = shape->pointer ? sizeof(void *)
+                       : shape->count ? shape->size * shape->count
+                                      : 1;
+        const struct debug_variable *variable = debug_variable_holding(file, low - bias);
+        if (!variable || strcmp(variable->name, shape->name)) {
+            HOLDS(false, "%s is not found", shape->name);
+            continue;
+        }
+        HOLDS(variable->address + bias == low && variable->count == shape->count &&
+                  variable->pointer == shape->pointer,
+              "%s", shape->name);
+        HOLDS(!variable->moves && !variable->bound_count, "%s moves", shape->name);
+        for (size_t at = 0; at < bytes; at++)
+            HOLDS(debug_variable_holding(file, low + at - bias) == variable, "%s at %zu",
+                  shape->name, at);
+        if (shape->count || shape->pointer)
+            HOLDS(debug_variable_holding(file, low + bytes - bias) != variable, "%s at its end",
+                  shape->name);
+        HOLDS(debug_variable_holding(file, low - 1 - bias) != variable, "%s before it",
+              shape->name);
+        HOLDS(!variable->type == !shape->type, "%s: a type", shape->name);
+        if (variable->type && shape->type)
+            types_are(shape, variable->type);
+    }
+    const struct debug_scope *all = debug_statics(file);
+    for (size_t i = 1; i < all->count; i++)
+        HOLDS(all->variables[i - 1].address <= all->variables[i].address, "the order of %s",
+              all->variables[i].name);
+    HOLDS(all == debug_statics(file) && !debug_variable_holding(file, 0), "nothing is at 0");
+}
+
+static const struct shape *shape_named(const struct shape *all, int count, const char *name)
+{
+    for (int i = 0; i < count; i++)
+        if (!strcmp(all[i].name, name))
+            return &all[i];
+    return NULL;
+}
+
+/* ---- frames ---- */
+
+static uintptr_t pcs[8];
+static const struct debug_variable *inners[8];
+
+static const struct debug_variable *find(const struct debug_scope *scope, const char *name)
+{
+    for (size_t i = 0; i < scope->count; i++)
+        if (!strcmp(scope->variables[i].name, name))
+            return &scope->variables[i];
+    return NULL;
+}
+
+/* On x86-64 a frame pointer is saved below the return address. */
+static void look_at(void *frame_address, const struct shape_local *locals, int count, int levels)
+{
+    uintptr_t pc = (uintptr_t)__builtin_return_address(0), base = (uintptr_t)frame_address;
+    struct debug_frame frame = {
+        .pc = pc, .bias = bias, .cfa = base + 16, .known = 1u << 6, .stack_high = base + 16};
+    frame.stack_low = (uintptr_t)&frame;
+    frame.registers[6] = base;
+    const struct debug_scope *scope = debug_variables_at(file, pc - 1 - bias);
+    HOLDS(scope->levels == levels, "%d levels", scope->levels);
+    HOLDS(scope == debug_variables_at(file, pc - 1 - bias), "another answer");
+    for (int i = 0; i < count; i++) {
+        const struct debug_variable *variable = find(scope, locals[i].name);
+        uintptr_t address = 0;
+        if (by_clang && locals[i].open) /* it tells a register that the call does not preserve */
+            continue;
+        if (!variable) {
+            HOLDS(false, "%s is not there", locals[i].name);
+            continue;
+        }
+        enum debug_place place =
+            debug_evaluate(&variable->place, &variable->frame_base, &frame, &address);
+        HOLDS(place == DEBUG_MEMORY && address == (uintptr_t)locals[i].address,
+              "%s: place %d, %zd bytes off", locals[i].name, place,
+              (ptrdiff_t)(address - (uintptr_t)locals[i].address));
+        HOLDS(variable->pointer == !locals[i].count, "%s is a pointer", locals[i].name);
+        HOLDS(debug_count(variable, &frame) == locals[i].count, "%s: %zu elements", locals[i].name,
+              debug_count(variable, &frame));
+        HOLDS(variable->level == locals[i].level, "%s: level %d", locals[i].name, variable->level);
+        HOLDS(!variable->moves, "%s moves", locals[i].name);
+        HOLDS(!variable->block == !locals[i].inner, "%s: block", locals[i].name);
+        if (locals[i].inner)
+            inners[looks] = variable;
+        struct debug_frame narrow = frame; /* of which nothing may be read */
+        narrow.stack_high = narrow.stack_low;
+        for (int k = 0; k < variable->bound_count; k++)
+            if (variable->bounds[k].held)
+                HOLDS(!debug_count(variable, &narrow), "%s: a length from elsewhere",
+                      locals[i].name);
+    }
+    HOLDS(looks != 1 || (!find(scope, "inner") && find(scope, "length")),
+          "another block's variable");
+    HOLDS(looks != 2 || (!find(scope, "inner") && !find(scope, "other")),
+          "a variable of a block that is left");
+    pcs[looks++] = pc - 1 - bias;
+}
+
+/* Which of the addresses are outside of which variable's block: those of the others that stand in no block of it. */
+static void blocks_are(void)
+{
+    for (int i = 0; i < looks; i++)
+        for (int k = 0; k < looks; k++)
+            if (inners[i])
+                HOLDS(debug_block_left(file, inners[i]->block, pcs[k]) == (i != k && !by_clang),
+                      "block of look %d at %d", i, k);
+}
+
+/* ---- both ---- */
+
+static void file_is(const char *how, const char *compiler, bool frames)
+{
+    char path[80], command[300];
+    snprintf(path, sizeof path, "%s/%s.so", folder, how);
+    snprintf(command, sizeof command,
+             "%s -g -fPIC -shared -I tests/machine -o '%s' tests/machine/shapes.c 2>/dev/null",
+             compiler, path);
+    void *library = system(command) == 0 ? dlopen(path, RTLD_NOW) : NULL;
+    struct link_map *map = NULL;
+    file = NULL;
+    if (library && !dlinfo(library, RTLD_DI_LINKMAP, &map)) {
+        file = debug_file_get(path);
+        bias = map->l_addr;
+    }
+    if (!file) {
+        tap_skip(2, "%s is not there", compiler);
+        return;
+    }
+    const struct shape *all = dlsym(library, "shapes");
+    int count = *(int *)dlsym(library, "shape_count");
+    void (*bits_used)(bool[], size_t);
+    void (*call)(shape_look *, int);
+    *(void **)&bits_used = dlsym(library, "shape_bits_used");
+    *(void **)&call = dlsym(library, "shape_frames");
+    *wrong = '\0';
+    statics_are(all, count);
+    const struct shape *bits = shape_named(all, count, "shape_bits");
+    bits_are(debug_variable_holding(file, (uintptr_t)bits->address - bias)->type, bits_used);
+    const struct shape *deep = shape_named(all, count, "shape_deep"),
+                       *most = shape_named(all, count, "shape_most_leaves");
+    HOLDS(debug_variable_holding(file, (uintptr_t)deep->address - bias)->type->leaf_count == 8,
+          "eight structures in one another");
+    HOLDS(debug_variable_holding(file, (uintptr_t)most->address - bias)->type->leaf_count == 4096,
+          "a type of 4096 numbers");
+    HOLDS(debug_file_get(path) == file && debug_file_dwarf(file), "the file once more");
+    tap_is_str(wrong, "", "%s: variables and types are those of the language", how);
+    *wrong = '\0';
+    looks = 0;
+    memset(inners, 0, sizeof inners);
+#ifdef __x86_64__
+    if (frames) {
+        by_clang = strstr(compiler, "clang");
+        call(look_at, 5);
+        blocks_are();
+        HOLDS(looks == 5, "%d looks", looks);
+    }
+#endif
+    tap_is_str(wrong, "", "%s: variables of frames are where the language says", how);
+}
+
+int main(void)
+{
+    char command[100];
+    tap_plan(9);
+    if (!mkdtemp(folder)) {
+        tap_ok(false, "there is a folder");
+        return tap_done();
+    }
+    debug_lock();
+    file_is("gcc", "gcc -O0", true);
+    file_is("clang", "clang -O0 -fno-omit-frame-pointer", true);
+    file_is("gcc-optimised", "gcc -O2", false);
+    file_is("old-gcc", "gcc -gdwarf-4 -O0", true);
+    tap_ok(!debug_file_get("/dev/null") && !debug_file_get("/dev/null") && !debug_file_get(folder),
+           "what is no program has no debug information");
+    debug_unlock();
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    return system(command) ? 1 : tap_done();
+}
