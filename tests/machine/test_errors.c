@@ -15,18 +15,47 @@
     X(ERR_COUNT, 0)                                                                                \
     X(ERR_TYPE, 0)                                                                                 \
     X(ERR_TAG, 0)                                                                                  \
-    X(ERR_COMM, 0) X(ERR_RANK, 0) X(ERR_REQUEST, 0) X(ERR_ROOT, 0) X(ERR_GROUP, 0) X(ERR_OP, 0)    \
-        X(ERR_TOPOLOGY, 0) X(ERR_DIMS, 0) X(ERR_ARG, 0) X(ERR_UNKNOWN, 0) X(ERR_TRUNCATE, 0)       \
-            X(ERR_OTHER, 0) X(ERR_INTERN, 0) X(ERR_PENDING, 1) X(ERR_IN_STATUS, 1)                 \
-                X(ERR_ACCESS, 0) X(ERR_ASSERT, 0) X(ERR_BASE, 0) X(ERR_DISP, 0) X(ERR_INFO, 0)     \
-                    X(ERR_INFO_KEY, 0) X(ERR_INFO_NOKEY, 1) X(ERR_INFO_VALUE, 0) X(ERR_KEYVAL, 0)  \
-                        X(ERR_LOCKTYPE, 0) X(ERR_NAME, 1) X(ERR_NO_MEM, 1) X(ERR_NOT_SAME, 0)      \
-                            X(ERR_RMA_CONFLICT, 0) X(ERR_RMA_RANGE, 0) X(ERR_RMA_SYNC, 0)          \
-                                X(ERR_SIZE, 0) X(ERR_UNSUPPORTED_OPERATION, 1) X(ERR_WIN, 0)       \
-                                    X(ERR_PROC_ABORTED, 0) X(ERR_VALUE_TOO_LARGE, 0)               \
-                                        X(ERR_SESSION, 0) X(ERR_ERRHANDLER, 0)                     \
-                                            X(ERR_PROC_FAILED, 1) X(ERR_PROC_FAILED_PENDING, 1)    \
-                                                X(ERR_REVOKED, 1)
+    X(ERR_COMM, 0)                                                                                 \
+    X(ERR_RANK, 0)                                                                                 \
+    X(ERR_REQUEST, 0)                                                                              \
+    X(ERR_ROOT, 0)                                                                                 \
+    X(ERR_GROUP, 0)                                                                                \
+    X(ERR_OP, 0)                                                                                   \
+    X(ERR_TOPOLOGY, 0)                                                                             \
+    X(ERR_DIMS, 0)                                                                                 \
+    X(ERR_ARG, 0)                                                                                  \
+    X(ERR_UNKNOWN, 0)                                                                              \
+    X(ERR_TRUNCATE, 0)                                                                             \
+    X(ERR_OTHER, 0)                                                                                \
+    X(ERR_INTERN, 0)                                                                               \
+    X(ERR_PENDING, 1)                                                                              \
+    X(ERR_IN_STATUS, 1)                                                                            \
+    X(ERR_ACCESS, 0)                                                                               \
+    X(ERR_ASSERT, 0)                                                                               \
+    X(ERR_BASE, 0)                                                                                 \
+    X(ERR_DISP, 0)                                                                                 \
+    X(ERR_INFO, 0)                                                                                 \
+    X(ERR_INFO_KEY, 0)                                                                             \
+    X(ERR_INFO_NOKEY, 1)                                                                           \
+    X(ERR_INFO_VALUE, 0)                                                                           \
+    X(ERR_KEYVAL, 0)                                                                               \
+    X(ERR_LOCKTYPE, 0)                                                                             \
+    X(ERR_NAME, 1)                                                                                 \
+    X(ERR_NO_MEM, 1)                                                                               \
+    X(ERR_NOT_SAME, 0)                                                                             \
+    X(ERR_RMA_CONFLICT, 0)                                                                         \
+    X(ERR_RMA_RANGE, 0)                                                                            \
+    X(ERR_RMA_SYNC, 0)                                                                             \
+    X(ERR_SIZE, 0)                                                                                 \
+    X(ERR_UNSUPPORTED_OPERATION, 1)                                                                \
+    X(ERR_WIN, 0)                                                                                  \
+    X(ERR_PROC_ABORTED, 0)                                                                         \
+    X(ERR_VALUE_TOO_LARGE, 0)                                                                      \
+    X(ERR_SESSION, 0)                                                                              \
+    X(ERR_ERRHANDLER, 0)                                                                           \
+    X(ERR_PROC_FAILED, 1)                                                                          \
+    X(ERR_PROC_FAILED_PENDING, 1)                                                                  \
+    X(ERR_REVOKED, 1)
 
 static const struct {
     int class;
