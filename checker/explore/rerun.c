@@ -250,8 +250,8 @@ static uint32_t stranger_of(const struct trace *trace, const struct trace *again
     }
     for (uint32_t i = 0; i < again->op_count; i++) {
         const struct trace_op *other = &again->ops[i];
-        if (other->rank == one->rank || other->form->comm != one->form->comm ||
-            other->comm_seq != one->comm_seq || op_kind_class(other->kind) != CLASS_COLLECTIVE)
+        if (other->form->comm != one->form->comm || other->comm_seq != one->comm_seq ||
+            op_kind_class(other->kind) != CLASS_COLLECTIVE)
             continue;
         uint32_t met = same_op(again, i, trace);
         if (met != TRACE_NO && trace->ops[met].comm_seq != was->comm_seq)
