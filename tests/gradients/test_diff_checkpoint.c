@@ -194,6 +194,98 @@ static void runs_count(void)
            seen[1][0].most);
 }
 
+/* ---- the spacing ---- */
+
+enum { SPACED_MOST = 40, CALLS_MOST = 1000 };
+
+static struct spacing {
+    size_t steps, room, calls, at[CALLS_MOST]; /* which step was run */
+} spacing;
+static size_t fewest[SPACED_MOST + 1][SPACED_MOST + 1];
+
+/* To undo so many steps, of which the state before the first one is kept, with room for so many states: how many
+ * runs that record nothing it takes at least. The next state is kept behind some of the steps: those are run, the rest
+ * undone, then these. */
+static void fewest_find(void)
+{
+    for (size_t room = 1; room <= SPACED_MOST; room++)
+        for (size_t steps = 2; steps <= SPACED_MOST; steps++) {
+            size_t best = steps * (steps - 1) / 2;
+            for (size_t k = 1; k < steps && room > 1; k++) {
+                size_t all = k + fewest[steps - k][room - 1] + fewest[k][room];
+                best = all < best ? all : best;
+            }
+            fewest[steps][room] = best;
+        }
+}
+
+static void spaced_step(struct diff_tape *tape, size_t step, size_t count,
+                        struct diff_tensor **state, void *context)
+{
+    const int *rank = context;
+    (void)tape, (void)count;
+    if (*rank == 0 && spacing.calls < CALLS_MOST)
+        spacing.at[spacing.calls] = step;
+    spacing.calls += *rank == 0;
+    state[0] = diff_scale(state[0], 1.5);
+}
+
+/* The last rank has room for so many states and a little more, the others for two more. */
+static void spaced(void)
+{
+    int rank, size;
+    struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
+    struct diff_tensor *x = diff_input(tape, "x", DIFF_DOUBLE, 1, (size_t[]){1}, (double[]){0.5});
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    size_t memory = (spacing.room + (rank < size - 1 ? 2 : 0)) * sizeof(double);
+    spacing.calls = 0;
+    diff_checkpoint(tape, spacing.steps, spacing.room ? memory + spacing.room % sizeof(double) : 0,
+                    spaced_step, 1, &x, &rank);
+    diff_backward(x);
+    diff_tape_free(tape);
+}
+
+/* Every step runs once forward and once to be recorded. Those that go from kept state to kept state at first are
+ * part of the forward sweep, so that only the way from the last of them is gone anew. */
+static bool spaced_best(int ranks)
+{
+    size_t room = spacing.room ? spacing.room : 1;
+    if (diff_world_outcome(spaced, ranks) != OUTCOME_FINISHED || spacing.calls > CALLS_MOST)
+        return false;
+    while (!spacing.room && (room + 1) * (room + 2) * (room + 3) / 6 < spacing.steps)
+        room++; /* room + 3 over 3 steps, if none runs more than thrice between two states */
+    size_t last = spacing.steps - 1, anew = last - spacing.at[spacing.steps];
+    return spacing.calls == 2 * spacing.steps + fewest[spacing.steps][room] - last + anew;
+}
+
+/* Three times between two states, forward, and to be recorded. */
+static bool spaced_within(void)
+{
+    int runs[SPACED_MOST] = {0}, most = 0;
+    for (size_t i = 0; i < spacing.calls; i++)
+        most = ++runs[spacing.at[i]] > most ? runs[spacing.at[i]] : most;
+    return most <= 5;
+}
+
+static void spacing_check(void)
+{
+    int wrong = 0, beyond = 0;
+    fewest_find();
+    for (spacing.steps = 1; spacing.steps <= SPACED_MOST; spacing.steps += 1 + spacing.steps / 12) {
+        for (spacing.room = 1; spacing.room <= spacing.steps; spacing.room++) {
+            bool right = spaced_best(1 + (int)(spacing.room % 4 == 1));
+            if (!right && !wrong++)
+                tap_note("%zu steps, %zu states: %zu runs", spacing.steps, spacing.room,
+                         spacing.calls);
+        }
+        spacing.room = 0;
+        beyond += !spaced_best(1) || !spaced_within();
+    }
+    tap_is_int(wrong, 0, "with room for any number of states no spacing takes fewer runs");
+    tap_is_int(beyond, 0, "and where no room is given, none runs more than five times");
+}
+
 /* ---- wrong use ---- */
 
 static void grows(struct diff_tape *tape, size_t step, size_t count, struct diff_tensor **state,
@@ -263,6 +355,7 @@ int main(void)
     forms_compare();
     gradients_check();
     runs_count();
+    spacing_check();
     misuse_check();
     return tap_done();
 }

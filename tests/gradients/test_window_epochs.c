@@ -393,6 +393,161 @@ static void refusal_test(const char *name, void (*body)(void), const char *words
     tap_test_str(good ? words : text, words, TAP_HERE, "%s is refused", name);
 }
 
+/* ---- random accesses of one epoch ---- */
+
+enum { HELD = 8, ACCESSES = 3, PAIR = 2, EPOCHS = 60 };
+enum way { IN_FENCE, IN_START, IN_LOCK, WAYS };
+enum access_sort { PUTS, REPLACES, GETS, NOTHINGS, SUMS, FETCHES, SWAPS, SORTS };
+
+static const char *const sort_names[] = {
+    "put", "put", "get", "get", "accumulate", "get and accumulate", "get and replace"};
+
+static struct {
+    enum way way;
+    int count[PAIR];
+    struct planned {
+        enum access_sort sort;
+        int target;
+        size_t begin, count;
+    } by[PAIR][ACCESSES];
+} epoch_plan;
+
+static void access_do(struct diff_window *window, struct diff_tensor *x, const struct planned *a)
+{
+    x = diff_slice(x, 0, a->count);
+    if (a->sort == PUTS)
+        diff_win_put(window, x, a->target, a->begin);
+    else if (a->sort == REPLACES || a->sort == SUMS)
+        diff_win_accumulate(window, x, a->target, a->begin,
+                            a->sort == SUMS ? MPI_SUM : MPI_REPLACE);
+    else if (a->sort == GETS)
+        diff_win_get(window, a->count, a->target, a->begin);
+    else if (a->count == 1 && a->begin % 2)
+        diff_win_fetch_and_op(window, x, a->target, a->begin,
+                              a->sort == FETCHES ? MPI_SUM
+                              : a->sort == SWAPS ? MPI_REPLACE
+                                                 : MPI_NO_OP);
+    else
+        diff_win_get_accumulate(window, x, a->target, a->begin,
+                                a->sort == FETCHES ? MPI_SUM
+                                : a->sort == SWAPS ? MPI_REPLACE
+                                                   : MPI_NO_OP);
+}
+
+static void planned_epoch(void)
+{
+    int rank = MPIX_World_rank();
+    const double values[HELD] = {1, 2, 3, 4, 5, 6, 7, 8};
+    struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
+    struct diff_tensor *x = diff_input(tape, "x", DIFF_DOUBLE, 1, (size_t[]){HELD}, values);
+    struct diff_window *window = diff_win_create(x, MPI_COMM_WORLD);
+    MPI_Group all;
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    if (epoch_plan.way == IN_FENCE) {
+        diff_win_fence(window);
+    } else if (epoch_plan.way == IN_START) {
+        diff_win_post(window, all);
+        diff_win_start(window, all);
+    } else {
+        diff_win_passive_begin(window);
+        diff_win_lock(window, MPI_LOCK_EXCLUSIVE, epoch_plan.by[rank][0].target);
+    }
+    for (int i = 0; i < epoch_plan.count[rank]; i++)
+        access_do(window, x, &epoch_plan.by[rank][i]);
+    if (epoch_plan.way == IN_FENCE) {
+        diff_win_fence(window);
+    } else if (epoch_plan.way == IN_START) {
+        diff_win_complete(window);
+        diff_win_wait(window);
+    } else {
+        diff_win_unlock(window, epoch_plan.by[rank][0].target);
+        diff_win_passive_end(window);
+    }
+    MPI_Group_free(&all);
+    diff_backward(diff_sum(diff_win_memory(window)));
+    diff_tape_free(tape);
+}
+
+static void epoch_draw(uint64_t seed)
+{
+    uint64_t dice = seed;
+    uint32_t sorts = 1 + dice_below(&dice, SORTS), first = dice_below(&dice, SORTS);
+    epoch_plan.way = (enum way)dice_below(&dice, WAYS);
+    for (int r = 0; r < PAIR; r++) {
+        int locked = (int)dice_below(&dice, PAIR);
+        epoch_plan.count[r] = (int)dice_below(&dice, ACCESSES + 1);
+        for (int i = 0; i < ACCESSES; i++) {
+            struct planned *a = &epoch_plan.by[r][i];
+            a->sort = (enum access_sort)((first + dice_below(&dice, sorts)) % SORTS);
+            a->target = epoch_plan.way == IN_LOCK ? locked : (int)dice_below(&dice, PAIR);
+            a->count = 1 + dice_below(&dice, 3);
+            a->begin = dice_below(&dice, (uint32_t)(HELD + 1 - a->count));
+        }
+    }
+}
+
+/* Whether two accesses meet in an order that nothing decides: not if both get, or both add sums. */
+static bool clash(const struct planned *a, const struct planned *b)
+{
+    bool get = (a->sort == GETS || a->sort == NOTHINGS) && (b->sort == GETS || b->sort == NOTHINGS);
+    bool meet = false;
+    for (size_t at = 0; at < HELD; at++)
+        meet = meet || (at >= a->begin && at - a->begin < a->count && at >= b->begin &&
+                        at - b->begin < b->count);
+    return a->target == b->target && meet && !get && !(a->sort == SUMS && b->sort == SUMS);
+}
+
+/* What is to be said of two accesses; "" where they may be side by side. A fence knows all ranks', the others
+ * their own. */
+static void clash_text(int r, int i, int other, int k, char *text, size_t size)
+{
+    static const char *const after[] = {"fence", "complete and another start", "flush"};
+    const struct planned *a = &epoch_plan.by[r][i], *b = &epoch_plan.by[other][k];
+    size_t begin = a->begin > b->begin ? a->begin : b->begin, end = begin;
+    text[0] = 0;
+    if ((r == other && i == k) || !clash(a, b) || (r != other && epoch_plan.way != IN_FENCE))
+        return;
+    while (end < a->begin + a->count && end < b->begin + b->count)
+        end++;
+    snprintf(text, size,
+             "in one epoch rank %d's %s and rank %d's %s meet in values %zu to %zu of rank %d's "
+             "window, in an order that nothing decides; do one of them after a diff_win_%s",
+             r, sort_names[a->sort], other, sort_names[b->sort], begin, end - 1, a->target,
+             after[epoch_plan.way]);
+}
+
+/* It ends where two clash, and only there; what is said of it is so. */
+static bool epoch_right(int *clashes)
+{
+    char said[4096], text[400];
+    bool any = false, told = false;
+    int outcome = diff_world_heard(planned_epoch, said, sizeof said);
+    for (int r = 0; r < PAIR; r++)
+        for (int i = 0; i < epoch_plan.count[r]; i++)
+            for (int other = 0; other < PAIR; other++)
+                for (int k = 0; k < epoch_plan.count[other]; k++) {
+                    clash_text(r, i, other, k, text, sizeof text);
+                    any = any || text[0];
+                    told = told || (text[0] && strstr(said, text));
+                }
+    *clashes += any;
+    if (any != (outcome != OUTCOME_FINISHED) || any != told)
+        tap_note("%s, outcome %d: %s", any ? "clash" : "no clash", outcome, said);
+    return any == (outcome != OUTCOME_FINISHED) && any == told;
+}
+
+static void epochs_check(void)
+{
+    int wrong = 0, clashes = 0;
+    struct dice_seeds seeds = dice_seeds(EPOCHS * WAYS);
+    for (unsigned long long i = 0; i < seeds.count; i++) {
+        epoch_draw(seeds.first + i);
+        wrong += !epoch_right(&clashes);
+    }
+    tap_is_int(wrong, 0, "random accesses of an epoch are refused where two of them clash");
+    tap_note("%d of %llu clash", clashes, seeds.count);
+}
+
 int main(void)
 {
     world_test("a window lives on when its tape is cleared", cleared, WORLD_ANY);
@@ -405,5 +560,6 @@ int main(void)
                "gets of one place by all ranks are fine");
     for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
         refusal_test(refusals[i].name, refusals[i].body, refusals[i].words);
+    epochs_check();
     return tap_done();
 }
