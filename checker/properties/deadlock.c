@@ -129,14 +129,14 @@ static void report_missing(struct finding *finding, const struct check_context *
     finding_detail(finding, "Rank %u %s without %s.\n", rank, why_over(trace, rank), without);
 }
 
-static void report_waiting(struct finding *finding, const struct check_context *context,
-                           const struct wait_graph *graph, const bool *core)
+static void list_waiting(struct finding *finding, const struct check_context *context,
+                         const bool *waiting)
 {
     const struct trace *trace = context->trace;
     unsigned listed = 0, more = 0;
     for (uint32_t rank = 0; rank < trace->ranks; rank++) {
         uint32_t op = context->blocked[rank];
-        if (core[rank] || op == TRACE_NO || graph->nodes[rank].goes)
+        if (!waiting[rank] || op == TRACE_NO)
             continue;
         char place[PLACE_TEXT];
         if (listed++ < PLACES_LISTED_MAX) {
@@ -151,7 +151,9 @@ static void report_waiting(struct finding *finding, const struct check_context *
         finding_detail(finding, "Only wait: %u more ranks.\n", more);
 }
 
-static void report_unmatched(struct finding *finding, const struct trace *trace)
+/* What stayed alone. `core`: whose hang it is, NULL: everybody's; `apart`: whose hang is another. */
+static void report_unmatched(struct finding *finding, const struct trace *trace, const bool *core,
+                             const bool *apart)
 {
     bool *named = check_new(trace->op_count, sizeof *named);
     unsigned listed = 0, more = 0;
@@ -159,7 +161,11 @@ static void report_unmatched(struct finding *finding, const struct trace *trace)
         if (finding->ops[i].op != TRACE_NO)
             named[finding->ops[i].op] = true;
     for (size_t i = 0; i < trace->op_count; i++) {
-        if (!is_unmatched(&trace->ops[i]) || named[i])
+        const struct trace_op *op = &trace->ops[i];
+        if (!is_unmatched(op) || named[i])
+            continue;
+        bool to_core = core && op->peer >= 0 && (uint32_t)op->peer < trace->ranks && core[op->peer];
+        if (core && apart[op->rank] && !to_core)
             continue;
         char place[PLACE_TEXT];
         if (listed++ < PLACES_LISTED_MAX) {
@@ -173,6 +179,25 @@ static void report_unmatched(struct finding *finding, const struct trace *trace)
     if (more)
         finding_detail(finding, "Unmatched: %u more operations.\n", more);
     free(named);
+}
+
+/* Who stands because the core does, and what stayed alone. A hang of others is a finding of its own.
+ */
+static void report_around(struct finding *finding, const struct check_context *context,
+                          const struct wait_graph *graph, const bool *core)
+{
+    uint32_t ranks = context->trace->ranks;
+    bool *waiting = check_new(ranks, sizeof *waiting), *apart = check_new(ranks, sizeof *apart);
+    wait_graph_waiting(graph, core, waiting);
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        bool stands = !graph->nodes[rank].goes && context->blocked[rank] != TRACE_NO;
+        waiting[rank] = waiting[rank] || (stands && !core[rank] && graph->nodes[rank].astray);
+        apart[rank] = stands && !core[rank] && !waiting[rank];
+    }
+    list_waiting(finding, context, waiting);
+    report_unmatched(finding, context->trace, core, apart);
+    free(waiting);
+    free(apart);
 }
 
 static void finish(struct finding *finding, const struct check_context *context)
@@ -261,11 +286,22 @@ static void report_cycle(const struct check_context *context, const struct wait_
     for (size_t i = 0; i < length; i++)
         if (path[i] < trace->ranks && listed++ < PLACES_LISTED_MAX)
             report_near_miss(finding, trace, reason_op(graph, path, length, i));
-    report_waiting(finding, context, graph, core);
-    report_unmatched(finding, trace);
+    report_around(finding, context, graph, core);
     report_unstarted(finding, trace);
     finish(finding, context);
     free(core);
+}
+
+/* All that stand beside `rank`, and all that stayed alone. */
+static void report_all(struct finding *finding, const struct check_context *context,
+                       const struct wait_graph *graph, uint32_t rank)
+{
+    bool *waiting = check_new(context->trace->ranks, sizeof *waiting);
+    for (uint32_t other = 0; other < context->trace->ranks; other++)
+        waiting[other] = other != rank && !graph->nodes[other].goes;
+    list_waiting(finding, context, waiting);
+    report_unmatched(finding, context->trace, NULL, NULL);
+    free(waiting);
 }
 
 /* A rank that stands in something the trace does not explain is not over. */
@@ -472,16 +508,16 @@ static void report_absent(const struct check_context *context, const struct wait
             report_all_missing(finding, context, reason, over, count);
         report_near_miss(finding, trace, reason);
     }
-    report_waiting(finding, context, graph, core);
-    report_unmatched(finding, trace);
+    report_around(finding, context, graph, core);
     report_unstarted(finding, trace);
     finish(finding, context);
     free(core);
 }
 
-/* A rank that stands in something the trace does not explain. */
+/* A rank that stands in something the trace does not explain. `alone`: nobody explains any of the
+ * others that stand, either. */
 static void report_unexplained(const struct check_context *context, const struct wait_graph *graph,
-                               uint32_t rank, struct findings *findings)
+                               uint32_t rank, bool alone, struct findings *findings)
 {
     const struct trace *trace = context->trace;
     char place[PLACE_TEXT];
@@ -500,8 +536,10 @@ static void report_unexplained(const struct check_context *context, const struct
                        "not marked ready.\n",
                        (long long)stands->count - 1, stands->peer, stands->tag);
     finding_op_add(finding, op, "core");
-    report_waiting(finding, context, graph, core);
-    report_unmatched(finding, trace);
+    if (alone)
+        report_all(finding, context, graph, rank);
+    else
+        report_around(finding, context, graph, core);
     finish(finding, context);
     free(core);
 }
@@ -522,7 +560,7 @@ static void report_causes(const struct check_context *context, struct wait_graph
             continue;
         if (node->kind == WAIT_NEVER) {
             if (node->op != TRACE_NO && !is_failed(trace, rank))
-                report_unexplained(context, graph, rank, findings);
+                report_unexplained(context, graph, rank, false, findings);
             continue;
         }
         bool only_waits = !is_held_up(trace, graph, rank) &&
@@ -558,7 +596,7 @@ static void report_all_blocked(const struct check_context *context, const struct
             first = rank;
     }
     if (first != TRACE_NO)
-        report_unexplained(context, graph, first, findings);
+        report_unexplained(context, graph, first, true, findings);
 }
 
 static void report_livelock(const struct check_context *context, struct findings *findings)
@@ -578,7 +616,7 @@ static void report_livelock(const struct check_context *context, struct findings
         finding_detail(finding, "Last: %s.\n", check_place(trace, op, place, sizeof place));
         finding_op_add(finding, op, "core");
     }
-    report_unmatched(finding, trace);
+    report_unmatched(finding, trace, NULL, NULL);
     finish(finding, context);
 }
 

@@ -460,6 +460,7 @@ void wait_graph_init(struct wait_graph *graph, const struct check_context *conte
     reduce(graph);
     find_components(graph);
     find_sinks(graph);
+    wait_graph_index(graph);
 }
 
 void wait_graph_release(struct wait_graph *graph)
@@ -468,6 +469,8 @@ void wait_graph_release(struct wait_graph *graph)
     free(graph->edges);
     free(graph->node_of_group);
     free(graph->anybody);
+    free(graph->begin);
+    free(graph->from);
     *graph = (struct wait_graph){0};
 }
 

@@ -18,6 +18,7 @@ struct wait_node {
     uint8_t kind; /* enum wait_kind */
     bool goes;
     bool sink;          /* stands, and its component waits for nobody else */
+    bool astray;        /* stands, and nothing that is known to stand for ever is why */
     uint32_t op;        /* the op it stands in or for, TRACE_NO */
     uint32_t edge;      /* first edge, TRACE_NO */
     uint32_t component; /* valid where it stands */
@@ -45,11 +46,16 @@ struct wait_graph {
     uint32_t finalize;            /* node of all that stand in Finalize, TRACE_NO: not yet needed */
     uint32_t *node_of_group;      /* per collective call, TRACE_NO: not yet needed */
     struct wait_anybody *anybody; /* per communicator; the last is of what names none: all ranks */
+    uint32_t *begin, *from;       /* the edges to node n come from from[begin[n]] and on */
 };
 
 /* Builds, reduces, and finds components and sinks. */
 void wait_graph_init(struct wait_graph *graph, const struct check_context *context);
 void wait_graph_release(struct wait_graph *graph);
+/* Its edges by where they end, and who stands astray. */
+void wait_graph_index(struct wait_graph *graph);
+/* Which other ranks stand because these do. */
+void wait_graph_waiting(const struct wait_graph *graph, const bool *ranks, bool *waiting);
 /* The rank has finished: it neither goes nor failed. */
 bool wait_is_over(const struct wait_graph *graph, uint32_t node);
 /* Of whom the node waits for anybody but itself; NULL: it does not. */

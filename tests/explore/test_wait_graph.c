@@ -215,8 +215,26 @@ static bool is_path(const struct model *model, const uint32_t *path, size_t leng
 }
 
 struct tally {
-    unsigned standing, cycles, wrong;
+    unsigned standing, cycles, wrong, waiting, apart;
 };
+
+/* Who waits for some of those that stand. */
+static void compare_waiting(const struct model *model, const struct reading *reading,
+                            const struct wait_graph *graph, struct tally *tally)
+{
+    bool core[RANKS_MOST] = {0}, waiting[RANKS_MOST];
+    for (uint32_t rank = 0; rank < model->ranks; rank++)
+        core[rank] = !(reading->goes >> rank & 1) && draw(3) == 0;
+    wait_graph_waiting(graph, core, waiting);
+    for (uint32_t rank = 0; rank < model->ranks; rank++) {
+        bool waits = false;
+        for (uint32_t to = 0; to < model->ranks && !core[rank]; to++)
+            waits = waits || (core[to] && reading->distance[rank][to] < FAR);
+        tally->wrong += waiting[rank] != waits;
+        tally->waiting += waits;
+        tally->apart += !waits && !core[rank] && !(reading->goes >> rank & 1);
+    }
+}
 
 static void compare(struct model *model, const struct check_context *context, struct tally *tally)
 {
@@ -238,6 +256,7 @@ static void compare(struct model *model, const struct check_context *context, st
         tally->cycles += best > 0;
         tally->wrong += length != (size_t)best || (length && !is_path(model, path, length));
     }
+    compare_waiting(model, &reading, &graph, tally);
     free(path);
     wait_graph_release(&graph);
 }
@@ -270,7 +289,10 @@ static void random_hangs(void)
         ask(&model, &p, &tally);
         first_wrong = tally.wrong && !first_wrong ? i : first_wrong;
     }
-    tap_is_int(tally.wrong, 0, "who goes, who is a cause, which cycle: as by brute force");
+    tap_is_int(tally.wrong, 0,
+               "who goes, who is a cause, which cycle, who waits for whom: as by brute force");
+    tap_ok(tally.waiting > 1000 && tally.apart > 1000,
+           "many wait for some of them (%d), many not (%d)", (int)tally.waiting, (int)tally.apart);
     tap_is_int(first_wrong, 0, "in the first program that differs");
     tap_ok(tally.standing > PROGRAMS && tally.cycles > PROGRAMS / 2,
            "many stand (%u), many in cycles (%u)", tally.standing, tally.cycles);
