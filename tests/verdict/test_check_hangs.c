@@ -399,6 +399,38 @@ static void never_started(void)
     }
 }
 
+/* Several rings beside each other, each with ranks that wait for it. A rank of the second sent the first something that nobody wants. */
+static void rings_apart(void)
+{
+    enum { RINGS = 4, EACH = 5 }; /* of each the first two are the ring */
+    struct program p = program_new(RINGS * EACH);
+    struct findings findings;
+    int others = 0, roles_wrong = 0;
+    uint32_t sent = program_p2p(&p, EACH, OP_ISEND, 0, 99, 3);
+    for (uint32_t rank = 0; rank < RINGS * EACH; rank++) {
+        uint32_t place = rank % EACH, first = rank - place;
+        uint32_t from = first + (place < 2 ? 1 - place : place - 1);
+        stand(&p, rank, program_p2p(&p, rank, OP_RECV, (int)from, 0, 10 + (int)rank));
+    }
+    program_finish(&p);
+    ask(&p, &findings);
+    tap_is_int((int)findings.count, RINGS, "each of several rings is a finding");
+    for (size_t i = 0; i < findings.count; i++) {
+        const struct finding *finding = &findings.items[i];
+        uint32_t ring = p.trace->ops[finding->ops[0].op].rank / EACH;
+        for (size_t k = 0; k < finding->op_count; k++)
+            others += p.trace->ops[finding->ops[k].op].rank / EACH != ring &&
+                      (ring != 0 || strcmp(finding->ops[k].role, "unmatched") != 0);
+        roles_wrong += roles(finding, "core") != 2 || roles(finding, "waits") != EACH - 2 ||
+                       roles(finding, "unmatched") != (ring < 2);
+    }
+    tap_is_int(others, 0, "of its own ranks, and of who sent it something");
+    tap_is_int(roles_wrong, 0,
+               "with who waits for it, and the message (op %u) of those it is between", sent);
+    findings_release(&findings);
+    trace_free(p.trace);
+}
+
 int main(void)
 {
     said_open("check_hangs", 200);
@@ -410,6 +442,7 @@ int main(void)
     livelocks();
     ends();
     never_started();
+    rings_apart();
     said_close();
     return tap_done();
 }
