@@ -364,22 +364,48 @@ static bool related(const struct finding *cause, const struct finding *effect,
                                  : share(cause, effect, scope, trace);
 }
 
+/* What may be a cause under a rule, in the order of the findings. */
+struct candidates {
+    size_t count;
+    size_t *of;
+    size_t *other; /* the next candidate with another code: many findings may have one */
+};
+
+static void candidates_find(struct candidates *candidates, const struct findings *findings,
+                            size_t first, const struct suppress_rule *rule,
+                            const struct trace *trace)
+{
+    candidates->count = 0;
+    /* An exit code after a complete run leaves nothing open: it is no cause, often a consequence.
+     */
+    if (strcmp(rule->cause, "X002") == 0 && trace->outcome == OUTCOME_FINISHED)
+        return;
+    for (size_t i = first; i < findings->count; i++)
+        if (!findings->items[i].allowed && names_code(rule->cause, findings->items[i].code))
+            candidates->of[candidates->count++] = i;
+    for (size_t k = candidates->count; k-- > 0;) {
+        bool last = k + 1 == candidates->count;
+        const struct finding *one = &findings->items[candidates->of[k]];
+        const struct finding *next = last ? NULL : &findings->items[candidates->of[k + 1]];
+        candidates->other[k] = last || strcmp(one->code, next->code) != 0
+                                   ? k + 1
+                                   : candidates->other[k + 1];
+    }
+}
+
 /* The cause of finding `which` under a rule, `count` where there is none. */
-static size_t cause_under(const struct findings *findings, size_t first, size_t which,
-                          const struct suppress_rule *rule, const struct trace *trace)
+static size_t cause_under(const struct findings *findings, const struct candidates *candidates,
+                          size_t which, const struct suppress_rule *rule, const struct trace *trace)
 {
     const struct finding *effect = &findings->items[which];
     if (effect->allowed || !names_code(rule->effects, effect->code))
         return findings->count;
-    /* An exit code after a complete run leaves nothing open: it is no cause, often a consequence.
-     */
-    if (strcmp(rule->cause, "X002") == 0 && trace->outcome == OUTCOME_FINISHED)
-        return findings->count;
-    for (size_t i = first; i < findings->count; i++) {
-        const struct finding *cause = &findings->items[i];
-        if (i != which && !cause->allowed && names_code(rule->cause, cause->code) &&
-            strcmp(cause->code, effect->code) != 0 && related(cause, effect, rule->scope, trace))
-            return i;
+    for (size_t k = 0; k < candidates->count;) {
+        const struct finding *cause = &findings->items[candidates->of[k]];
+        bool same = strcmp(cause->code, effect->code) == 0;
+        if (!same && related(cause, effect, rule->scope, trace))
+            return candidates->of[k];
+        k = same ? candidates->other[k] : k + 1;
     }
     return findings->count;
 }
@@ -448,13 +474,20 @@ void suppress_consequences(struct findings *findings, size_t first, const struct
     size_t *causes = check_new(count, sizeof *causes);
     for (size_t i = 0; i < count; i++)
         causes[i] = i;
+    struct candidates candidates = {.of = check_new(count, sizeof *candidates.of),
+                                    .other = check_new(count, sizeof *candidates.other)};
     for (const struct suppress_rule *rule = rules; rule < rules + sizeof rules / sizeof *rules;
-         rule++)
-        for (size_t i = first; i < count; i++) {
-            size_t cause = causes[i] == i ? cause_under(findings, first, i, rule, trace) : count;
+         rule++) {
+        candidates_find(&candidates, findings, first, rule, trace);
+        for (size_t i = first; candidates.count && i < count; i++) {
+            size_t cause =
+                causes[i] == i ? cause_under(findings, &candidates, i, rule, trace) : count;
             if (cause < count && root_of(causes, cause) != i)
                 causes[i] = cause;
         }
+    }
+    free(candidates.of);
+    free(candidates.other);
     fold_beside(findings, first, causes, trace);
     fold_summaries(findings, first, false, causes);
     fold_summaries(findings, first, true, causes);
