@@ -387,9 +387,8 @@ static void candidates_find(struct candidates *candidates, const struct findings
         bool last = k + 1 == candidates->count;
         const struct finding *one = &findings->items[candidates->of[k]];
         const struct finding *next = last ? NULL : &findings->items[candidates->of[k + 1]];
-        candidates->other[k] = last || strcmp(one->code, next->code) != 0
-                                   ? k + 1
-                                   : candidates->other[k + 1];
+        candidates->other[k] =
+            last || strcmp(one->code, next->code) != 0 ? k + 1 : candidates->other[k + 1];
     }
 }
 
