@@ -11,7 +11,7 @@
 /* A receive, by its number among those that the rank posted, left out iterations of loops included. */
 struct rerun_receive {
     uint64_t number;
-    int32_t source;   /* world rank wanted, -1: any */
+    int32_t source;   /* world rank wanted; negative: any */
     bool chosen;      /* the witness says so, not only the recorded run */
     uint32_t repeats; /* so many receives, this the last of them, are as those left out behind it */
 };
@@ -34,14 +34,13 @@ static bool posts_receive(const struct trace_op *op)
 static int32_t wanted_source(const struct trace *trace, const struct check_witness *witness,
                              uint32_t receive, bool *chosen)
 {
-    *chosen = false;
     for (size_t i = 0; i < witness->choice_count; i++)
         if (witness->choices[i].receive == receive) {
             *chosen = true;
             return (int32_t)witness->choices[i].source;
         }
     const struct trace_op *op = &trace->ops[receive];
-    return op->peer == TRACE_ANY && trace_op_peer_matched(op) >= 0 ? trace_op_peer_matched(op) : -1;
+    return op->peer == TRACE_ANY ? trace_op_peer_matched(op) : -1;
 }
 
 /* Receives of one iteration of a loop. */

@@ -19,19 +19,24 @@ struct here {
     double values[N]; /* what x is made from */
 };
 
-/* An input and weights that differ everywhere. */
+/* Of an input and weights: they differ everywhere. */
+static void numbers_fill(int rank, double values[N], double weights[N])
+{
+    for (int i = 0; i < N; i++) {
+        values[i] = 0.7 + 0.31 * i - 0.23 * rank + 0.05 * i * rank;
+        weights[i] = 1.0 + 0.5 * rank - 0.75 * i * (rank + 1);
+    }
+}
+
 static struct here begin(const char *name)
 {
     struct here here;
     MPI_Comm_rank(MPI_COMM_WORLD, &here.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &here.size);
     here.tape = diff_tape_new(MPI_COMM_WORLD);
-    double *values = here.values, weights[N];
-    for (int i = 0; i < N; i++) {
-        values[i] = 0.7 + 0.31 * i - 0.23 * here.rank + 0.05 * i * here.rank;
-        weights[i] = 1.0 + 0.5 * here.rank - 0.75 * i * (here.rank + 1);
-    }
-    here.x = diff_input(here.tape, name, DIFF_DOUBLE, 1, (size_t[]){N}, values);
+    double weights[N];
+    numbers_fill(here.rank, here.values, weights);
+    here.x = diff_input(here.tape, name, DIFF_DOUBLE, 1, (size_t[]){N}, here.values);
     here.weights = diff_constant(here.tape, DIFF_DOUBLE, 1, (size_t[]){N}, weights);
     return here;
 }

@@ -286,9 +286,36 @@ static void test_each_action(void)
                "each action is read as what it says, and missed where it says too little");
 }
 
+/* No word of any action may be one of these: what no number is, and what is beyond every range. */
+static void test_each_word(void)
+{
+    static const char *const bad[] = {"x", "1x", "nan", "2e300", "-1001"};
+    unsigned refused = 0, tried = 0;
+    for (size_t i = 0; i < sizeof action_rows / sizeof *action_rows; i++) {
+        const char *line = action_rows[i].line;
+        for (const char *at = strchr(line, ' '); at && action_rows[i].needs;
+             at = strchr(at + 1, ' '))
+            for (size_t k = 0; k < sizeof bad / sizeof *bad; k++, tried++) {
+                char changed[140];
+                struct failure failure;
+                const char *behind = at + 1 + strcspn(at + 1, " ");
+                snprintf(changed, sizeof changed, "%.*s%s%s", (int)(at + 1 - line), line, bad[k],
+                         behind);
+                struct trace *trace = after_init("", changed, &failure);
+                refused += !trace && !strncmp(failure.text, "t:6:", 4) &&
+                           strstr(failure.text, " expected");
+                if (trace)
+                    tap_note("%s: read", changed);
+                trace_free(trace);
+            }
+    }
+    tap_is_int(refused, tried, "each word of each action is refused where it is no such number");
+}
+
 int main(void)
 {
     test_each_action();
+    test_each_word();
     test_types();
     test_actions();
     test_written();

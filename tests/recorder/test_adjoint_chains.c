@@ -13,12 +13,22 @@ enum kind { SUM, TO_ALL, TO_ONE, ROUND, EXCHANGE, PREFIX, COLLECT, SHARE, KINDS 
 static const char *const forward_names[] = {"Allreduce", "Bcast", "Reduce",    "message",
                                             "Alltoall",  "Scan",  "Allgather", "Scatter"};
 
+/* What of a sum cannot be followed call by call. */
+enum besides {
+    NOTHING,
+    A_COUNT,    /* a number that no input moves is summed, too, and back with zero */
+    DROPPED,    /* the same, but the adjoint's sum is shorter */
+    THE_LARGEST /* it is no sum, but a maximum */
+};
+
 struct link {
     enum kind kind;
-    int at;       /* root, or how far round */
-    bool wide;    /* of a broadcast: the adjoint's sum goes to all */
-    bool copied;  /* on the other communicator */
-    bool printed; /* before it a number is summed that only a person wants */
+    int at;               /* root, or how far round */
+    enum besides besides; /* of a sum */
+    bool wide;            /* of a broadcast: the adjoint's sum goes to all */
+    bool copied;          /* on the other communicator */
+    bool printed;         /* before it a number is summed that only a person wants */
+    bool again;           /* the adjoint makes the forward call once more, as it kept no y */
 };
 
 enum mistake {
@@ -29,6 +39,7 @@ enum mistake {
     MAXIMUM,    /* in place of a sum */
     BEHIND,     /* the computation after the calls */
     SCALED,     /* what all calls are given */
+    FORWARDS,   /* all messages of the adjoint, which has no other calls */
     MISTAKES
 };
 
@@ -36,7 +47,8 @@ static struct {
     int ranks, n, count;
     struct link links[LINKS];
     enum mistake mistake;
-    int wrong, who;                                               /* which link, and of whom */
+    int wrong, who; /* which link, and of whom */
+    bool early;     /* before the loss many numbers are summed that it does not depend on */
     uint32_t forward[LINKS][RANKS_MOST], back[LINKS][RANKS_MOST]; /* the calls' positions, from 1 */
 } chain;
 
@@ -78,17 +90,30 @@ round_go(struct here *here, const double *in, double *out, int by, int tag, MPI_
     here->calls += 2; /* the caller counts one */
 }
 
-static void forward_go(struct here *here, int which, const double *v, double *y)
+static void sum_go(const struct here *here, const struct link *link, const double *v, double *y)
+{
+    double more[N_MOST + 1], all[N_MOST + 1];
+    bool counts = link->besides == A_COUNT || link->besides == DROPPED;
+    int n = here->n;
+    memcpy(more, v, (size_t)n * sizeof *v);
+    more[n] = 5;
+    MPI_Allreduce(more, all, n + counts, MPI_DOUBLE,
+                  link->besides == THE_LARGEST ? MPI_MAX : MPI_SUM, comm_of(here, link));
+    memcpy(y, all, (size_t)n * sizeof *y);
+}
+
+static void forward_go(struct here *here, int which, const double *v, double *y, bool again)
 {
     const struct link *link = &chain.links[which];
     MPI_Comm comm = comm_of(here, link);
     double all[ALL];
     int n = here->n;
     memcpy(y, v, (size_t)n * sizeof *y);
-    chain.forward[which][here->rank] = here->calls + 1;
+    if (!again)
+        chain.forward[which][here->rank] = here->calls + 1;
     switch (link->kind) {
     case SUM:
-        MPI_Allreduce(v, y, n, MPI_DOUBLE, MPI_SUM, comm);
+        sum_go(here, link, v, y);
         break;
     case TO_ALL:
         MPI_Bcast(y, n, MPI_DOUBLE, link->at, comm);
@@ -122,14 +147,15 @@ static void forward_go(struct here *here, int which, const double *v, double *y)
 }
 
 /* What v's cotangent is, of y's; the mistake is in it where it is this link's. */
-static void back_go(struct here *here, int which, const double *y_bar, double *v_bar)
+static void back_go(struct here *here, int which, const double *v, const double *y,
+                    const double *y_bar, double *v_bar)
 {
     const struct link *link = &chain.links[which];
     enum mistake mistake = chain.wrong == which ? chain.mistake : NO_MISTAKE;
     MPI_Comm comm = comm_of(here, link);
     MPI_Op sum = mistake == MAXIMUM ? MPI_MAX : MPI_SUM;
     int n = here->n, root = (link->at + (mistake == OTHER_ROOT)) % here->ranks;
-    double given[N_MOST], all[ALL] = {0}, got[ALL] = {0};
+    double given[N_MOST + 1], all[ALL] = {0}, got[ALL] = {0};
     memcpy(given, y_bar, (size_t)n * sizeof *given);
     memset(v_bar, 0, (size_t)n * sizeof *v_bar);
     for (int i = 0; i < n && mistake == GIVEN && here->rank == chain.who; i++)
@@ -142,7 +168,10 @@ static void back_go(struct here *here, int which, const double *y_bar, double *v
     here->calls++;
     switch (link->kind) {
     case SUM:
-        MPI_Allreduce(given, v_bar, n, MPI_DOUBLE, sum, comm);
+        given[n] = 0;
+        MPI_Allreduce(given, got, n + (link->besides == A_COUNT), MPI_DOUBLE, sum, comm);
+        for (int i = 0; i < n; i++)
+            v_bar[i] = link->besides != THE_LARGEST || v[i] == y[i] ? got[i] : 0;
         break;
     case TO_ALL:
         if (link->wide)
@@ -159,7 +188,8 @@ static void back_go(struct here *here, int which, const double *y_bar, double *v
             v_bar[i] += y_bar[i];
         break;
     case ROUND:
-        round_go(here, given, v_bar, -link->at, 50 + which, comm);
+        round_go(here, given, v_bar, chain.mistake == FORWARDS ? link->at : -link->at, 50 + which,
+                 comm);
         break;
     case EXCHANGE:
         MPI_Alltoall(given, EACH, MPI_DOUBLE, v_bar, EACH, MPI_DOUBLE, comm);
@@ -187,6 +217,13 @@ static void print_norm(struct here *here, const double *v)
     here->calls++;
 }
 
+static void sum_early(struct here *here, const double *v)
+{
+    double sum[N_MOST];
+    MPI_Allreduce(v, sum, here->n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    here->calls++;
+}
+
 static void program(void)
 {
     double v[LINKS + 1][N_MOST], y[LINKS][N_MOST], bar[N_MOST], y_bar[N_MOST], v_bar[N_MOST];
@@ -205,10 +242,12 @@ static void program(void)
         b[l] = 0.7 - 0.1 * l + 0.05 * here.rank;
         if (chain.links[l].printed)
             print_norm(&here, v[l]);
-        forward_go(&here, l, v[l], y[l]);
+        forward_go(&here, l, v[l], y[l], false);
         for (int i = 0; i < n; i++)
             v[l + 1][i] = sin(a[l] * y[l][i] + b[l] * v[l][i]);
     }
+    if (chain.early)
+        sum_early(&here, v[0]);
     for (int i = 0; i < n; i++)
         loss += (1 + here.rank + 0.1 * i) * v[chain.count][i] * v[chain.count][i];
     diff_mark_objective(loss);
@@ -217,11 +256,13 @@ static void program(void)
             2 * (1 + here.rank + 0.1 * i) * v[chain.count][i] * (chain.mistake == SCALED ? 3 : 1);
     for (int l = chain.count; l-- > 0;) {
         double slope[N_MOST];
+        if (chain.links[l].again)
+            forward_go(&here, l, v[l], y[l], true);
         for (int i = 0; i < n; i++) {
             slope[i] = bar[i] * cos(a[l] * y[l][i] + b[l] * v[l][i]);
             y_bar[i] = a[l] * slope[i];
         }
-        back_go(&here, l, y_bar, v_bar);
+        back_go(&here, l, v[l], y[l], y_bar, v_bar);
         for (int i = 0; i < n; i++)
             bar[i] = v_bar[i] + b[l] * slope[i];
     }
@@ -277,6 +318,17 @@ static int calls_before(int which)
 static bool is_plain(void)
 {
     const struct link *wrong = &chain.links[chain.wrong];
+    int sums = 0, odd = 0;
+    for (int l = 0; l < chain.count; l++) {
+        enum kind kind = chain.links[l].kind;
+        sums += kind == SUM || kind == TO_ALL;
+        odd += kind == SUM && chain.links[l].besides != NOTHING;
+    }
+    if (odd && (sums > 1 || wrong->kind == SUM))
+        return false; /* its adjoint's sum may answer another one, too */
+    for (int l = 0; l < chain.wrong; l++)
+        if (chain.mistake == LEFT_OUT && chain.links[l].besides == DROPPED)
+            return false;
     for (int l = 0; l < chain.count; l++) {
         const struct link *other = &chain.links[l];
         if (l == chain.wrong)
@@ -294,19 +346,38 @@ static bool is_plain(void)
     return chain.mistake != GIVEN || wrong->kind != TO_ONE || chain.who == wrong->at;
 }
 
+/* Messages alone, all the same way round, which is not the way back. */
+static void round_draw(void)
+{
+    chain.ranks = 3 + below(RANKS_MOST - 2);
+    chain.n = chain.ranks * EACH;
+    chain.count = 1 + below(3);
+    chain.wrong = chain.count - 1;
+    chain.early = false;
+    for (int l = 0, at = below(2) ? 1 : chain.ranks - 1; l < chain.count; l++)
+        chain.links[l] = (struct link){.kind = ROUND, .at = at, .copied = below(2)};
+}
+
 static void chain_draw(enum mistake mistake)
 {
     chain.mistake = mistake;
+    if (mistake == FORWARDS) {
+        round_draw();
+        return;
+    }
     do {
         chain.ranks = 3 + below(RANKS_MOST - 2);
         chain.n = chain.ranks * EACH;
         chain.count = 1 + below(LINKS);
         chain.wrong = below(chain.count);
         chain.who = below(chain.ranks);
+        chain.early = below(4) == 0;
         for (int l = 0; l < chain.count; l++) {
             struct link *link = &chain.links[l];
             *link = (struct link){.kind = (enum kind)below(KINDS),
+                                  .besides = below(2) ? NOTHING : (enum besides)below(4),
                                   .wide = below(3) == 0,
+                                  .again = below(4) == 0,
                                   .copied = below(2),
                                   .printed = below(5) == 0};
             link->at = link->kind == ROUND ? 1 + below(chain.ranks - 1) : below(chain.ranks);
@@ -338,9 +409,25 @@ is_said(const struct gradcheck_culprit *culprit, const char *format, ...)
     return said;
 }
 
+/* Where a call of the adjoint answers none as it stands, or one is no sum, it may be written in another way. Calls before
+ * it are judged. */
+static bool is_followed(void)
+{
+    bool at_once =
+        chain.mistake == GIVEN || chain.mistake == OTHER_ROOT || chain.mistake == MAXIMUM;
+    for (int l = 0; l < chain.count; l++)
+        if (chain.links[l].kind == SUM &&
+            (chain.links[l].besides == THE_LARGEST ||
+             (chain.links[l].besides == DROPPED && !(at_once && chain.wrong > l))))
+            return false;
+    return true;
+}
+
 static bool left_out_right(const struct gradcheck_culprit *culprit)
 {
-    int first = 0; /* the latest ones are taken to be answered */
+    int first = 0;   /* the latest ones are taken to be answered */
+    if (chain.early) /* that sum may be the answer */
+        return !culprit->outside && !strstr(culprit->text, "no call after the objective");
     while (!are_alike(&chain.links[first], &chain.links[chain.wrong]))
         first++;
     const char *name = forward_names[chain.links[first].kind];
@@ -391,11 +478,30 @@ static bool behind_right(const struct gradcheck_culprit *culprit, const char *fa
            is_said(culprit, "%s the right numbers%s, as far as differences see", all, factor);
 }
 
+/* Messages that go from one rank to another as often as a ring is long may have gone round: a way back. */
+static bool forwards_right(const struct gradcheck_culprit *culprit)
+{
+    const struct link *link = &chain.links[chain.wrong];
+    int from = -1, to = -1;
+    const char *at = strstr(culprit->text, ", from rank ");
+    if (chain.count > 1 && chain.count >= chain.ranks - 1)
+        return !culprit->outside && !culprit->text[0];
+    if (at)
+        sscanf(at, ", from rank %d to rank %d,", &from, &to);
+    return culprit->outside && !strcmp(culprit->name, "message") &&
+           to == (from + link->at) % chain.ranks &&
+           (culprit->rank == from || culprit->rank == to) &&
+           is_at(culprit, link, chain.back[chain.wrong]) &&
+           is_said(culprit, "this message goes the way of the forward one, from rank %d", from);
+}
+
 static bool is_right(const struct gradcheck_result *result)
 {
     const struct gradcheck_culprit *culprit = &result->culprit;
     if (result->base_failed || (result->failed > 0) != (chain.mistake != NO_MISTAKE))
         return false;
+    if (chain.mistake != NO_MISTAKE && !is_followed())
+        return culprit->found && culprit->marked && !culprit->outside && !culprit->text[0];
     switch (chain.mistake) {
     case NO_MISTAKE:
         return !culprit->found && !culprit->text[0];
@@ -406,6 +512,8 @@ static bool is_right(const struct gradcheck_result *result)
     case OTHER_ROOT:
     case MAXIMUM:
         return call_right(culprit);
+    case FORWARDS:
+        return forwards_right(culprit);
     case BEHIND:
         return behind_right(culprit, "");
     default:
@@ -425,9 +533,11 @@ static bool holds(void)
     bool right = is_right(&result);
     if (!right) {
         for (int l = 0; l < chain.count; l++)
-            tap_note("%s %d%s%s, calls %u, %u of rank 0", forward_names[chain.links[l].kind],
-                     chain.links[l].at, chain.links[l].wide ? " wide" : "",
-                     l == chain.wrong ? " <- wrong" : "", chain.forward[l][0], chain.back[l][0]);
+            tap_note("%s %d besides %d%s%s%s, calls %u, %u of rank 0",
+                     forward_names[chain.links[l].kind], chain.links[l].at,
+                     (int)chain.links[l].besides, chain.links[l].wide ? " wide" : "",
+                     chain.links[l].again ? " again" : "", l == chain.wrong ? " <- wrong" : "",
+                     chain.forward[l][0], chain.back[l][0]);
         tap_note("%d ranks, rank %d; said of rank %d, call %u: %s", chain.ranks, chain.who,
                  result.culprit.rank, result.culprit.position, result.culprit.text);
     }
@@ -443,8 +553,9 @@ int main(void)
                                         "a call has another root",
                                         "a maximum in place of a sum",
                                         "the computation behind the calls is wrong",
-                                        "all calls are given three times what is right"};
-    struct dice_seeds seeds = dice_seeds(8);
+                                        "all calls are given three times what is right",
+                                        "messages go forwards again"};
+    struct dice_seeds seeds = dice_seeds(7);
     for (enum mistake mistake = NO_MISTAKE; mistake < MISTAKES; mistake++) {
         int wrong = 0;
         for (unsigned long long i = 0; i < seeds.count; i++) {
