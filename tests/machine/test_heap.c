@@ -1,0 +1,259 @@
+/* What a program allocates, and what is known of it: random calls of malloc and its kin as programs make them, against a list of what is there. Sizes,
+ * contents, alignment; which object begins at an address or holds it; what a buffer reaches beyond; memory that is freed while an
+ * operation writes there; and memory that is overwritten, so that nobody lives on what was there. */
+#include "sim/memory/objects.h"
+#include "sim/memory/pending.h"
+#include "sim/worlds/rank.h"
+#include "tests/world_harness.h"
+
+#include <errno.h>
+#include <stdint.h>
+
+void *__wrap_malloc(size_t);
+void *__wrap_calloc(size_t, size_t);
+void *__wrap_realloc(void *, size_t);
+void *__wrap_aligned_alloc(size_t, size_t);
+int __wrap_posix_memalign(void **, size_t, size_t);
+void __wrap_free(void *);
+
+enum { OBJECTS = 40, STEPS = 900, STALE = 0x41 };
+
+struct known {
+    unsigned char *at;
+    size_t size;
+    unsigned char mark; /* what is in it, a byte after the other */
+};
+
+static struct known objects[OBJECTS];
+static uint64_t state;
+static bool stale, freed_any;
+static char wrong[200];
+
+#define HOLDS(condition, ...)                                                                      \
+    (void)((condition) || (*wrong || snprintf(wrong, sizeof wrong, __VA_ARGS__)))
+
+static bool all_are(const unsigned char *at, size_t size, unsigned char value)
+{
+    for (size_t i = 0; i < size; i++)
+        if (at[i] != value)
+            return false;
+    return true;
+}
+
+static void mark(struct known *object)
+{
+    object->mark = (unsigned char)dice_below(&state, 50);
+    for (size_t i = 0; i < object->size; i++)
+        object->at[i] = (unsigned char)(object->mark + i);
+}
+
+static bool is_marked(const struct known *object, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (object->at[i] != (unsigned char)(object->mark + i))
+            return false;
+    return true;
+}
+
+static const struct known *at_address(const unsigned char *address)
+{
+    for (int i = 0; i < OBJECTS; i++)
+        if (objects[i].at && address - objects[i].at >= 0 &&
+            (size_t)(address - objects[i].at) < objects[i].size)
+            return &objects[i];
+    return NULL;
+}
+
+/* ---- what is known ---- */
+
+static void ask(const struct sim_rank *rank, const unsigned char *address)
+{
+    struct sim_object_found found = {0};
+    const struct known *object = at_address(address);
+    bool begins = false;
+    for (int i = 0; i < OBJECTS; i++)
+        begins |= objects[i].at == address && address;
+    HOLDS(sim_objects_holding((struct sim_rank *)(uintptr_t)rank, (uintptr_t)address, &found) ==
+              (object != NULL),
+          "an object is %sfound", object ? "not " : "");
+    if (object)
+        HOLDS(found.start == (uintptr_t)object->at && found.size == object->size &&
+                  (freed_any || !found.recycled) && found.site,
+              "found is another");
+    HOLDS(sim_objects_at((struct sim_rank *)(uintptr_t)rank, (uintptr_t)address, &found) == begins,
+          "an object %sbegins", begins ? "" : "does not ");
+    HOLDS(sim_objects_size(address) == (begins && object ? object->size : 0),
+          "the size of what begins there");
+}
+
+/* A buffer of bytes must end in the object that it begins in. */
+static void reach(struct sim_rank *rank, const struct known *object)
+{
+    size_t from = object->size ? dice_below(&state, (uint32_t)object->size) : 0,
+           count = 1 + dice_below(&state, (uint32_t)object->size + 3);
+    struct sim_region region = {(uintptr_t)object->at + from, sim_datatype_get(MPI_BYTE), count,
+                                true, "buffer"};
+    bool beyond = object->size && from + count > object->size;
+    if (object->size)
+        HOLDS(sim_objects_bound(rank, &region, sim_region_hull(&region), "Recv", "reaches") ==
+                  beyond,
+              "%zu bytes from %zu on of %zu", count, from, object->size);
+}
+
+/* ---- what is done ---- */
+
+static void allocate(struct known *object)
+{
+    size_t size = dice_below(&state, 4) ? dice_below(&state, 90) : dice_below(&state, 3000),
+           alignment = (size_t)16 << dice_below(&state, 5);
+    void *memory = NULL;
+    int way = (int)dice_below(&state, 5);
+    errno = 77;
+    switch (way) {
+    case 0:
+        memory = __wrap_malloc(size);
+        break;
+    case 1:
+        size = size / 3 * 3;
+        memory = __wrap_calloc(size / 3, 3);
+        break;
+    case 2:
+        memory = __wrap_realloc(NULL, size + 1);
+        size = size + 1;
+        break;
+    case 3:
+        memory =
+            __wrap_aligned_alloc(alignment, size = (size + alignment - 1) / alignment * alignment);
+        break;
+    default:
+        HOLDS(!__wrap_posix_memalign(&memory, alignment, size), "no memory");
+    }
+    *object = (struct known){memory, size, 0};
+    HOLDS(memory && errno == 77, "no memory, or an error without reason");
+    HOLDS(way < 3 || (uintptr_t)memory % alignment == 0, "alignment");
+    HOLDS(way != 1 || all_are(memory, size, 0), "zeros of calloc");
+    HOLDS(way == 1 || !stale || all_are(memory, size, STALE), "what nobody has written, by way %d",
+          way);
+    mark(object);
+}
+
+static void resize(struct known *object)
+{
+    size_t size = 1 + dice_below(&state, 200), kept = size < object->size ? size : object->size,
+           before = object->size;
+    object->at = __wrap_realloc(object->at, size);
+    object->size = size;
+    HOLDS(object->at && is_marked(object, kept), "what realloc keeps");
+    if (size > before && before && stale)
+        HOLDS(all_are(object->at + before, size - before, STALE), "what realloc adds");
+    mark(object);
+}
+
+/* While an operation writes there: it is told, and whoever comes next does not get the memory. */
+static void lose(struct sim_rank *rank, struct known *object, bool resizes)
+{
+    struct sim_region region = {(uintptr_t)object->at + object->size - 1,
+                                sim_datatype_get(MPI_BYTE), 1, true, "buffer"};
+    unsigned char *old = object->at, *next[8];
+    size_t size = object->size;
+    sim_pending_add(rank, &region, 1, "Irecv", objects);
+    if (resizes) {
+        object->at = __wrap_realloc(old, size + 40);
+        HOLDS(object->at != old && is_marked(object, size), "a realloc of what is under way");
+        object->size += 40;
+        HOLDS(sim_objects_size(object->at) == object->size, "and its size");
+        mark(object);
+    } else {
+        __wrap_free(old);
+        object->at = NULL;
+    }
+    HOLDS(rank->pending->count == 1 && rank->pending->entries[0].write_told, "freed under way");
+    HOLDS(sim_pending_end(rank, objects), "the end says that it was told");
+    for (int i = 0; i < 8; i++)
+        HOLDS((next[i] = malloc(size)) != old, "memory under way is given to others");
+    for (int i = 0; i < 8; i++)
+        free(next[i]);
+    free(old); /* which the test may do */
+}
+
+static void step(struct sim_rank *rank)
+{
+    struct known *object = &objects[dice_below(&state, OBJECTS)];
+    uint64_t before = sim_objects_stamp(rank);
+    bool changes = true;
+    if (!object->at) {
+        allocate(object);
+    } else if (!dice_below(&state, 3)) {
+        resize(object);
+        freed_any = true;
+    } else if (object->size && !dice_below(&state, 4)) {
+        lose(rank, object, dice_below(&state, 2));
+        freed_any = true;
+    } else if (dice_below(&state, 2)) {
+        errno = 78;
+        __wrap_free(object->at);
+        HOLDS(errno == 78, "an error of free");
+        object->at = NULL;
+        freed_any = true;
+    } else {
+        changes = false;
+        reach(rank, object);
+    }
+    HOLDS(sim_objects_stamp(rank) && (sim_objects_stamp(rank) != before) == changes, "the stamp");
+    for (int i = 0; i < OBJECTS; i++)
+        if (objects[i].at && !dice_below(&state, 8)) {
+            HOLDS(is_marked(&objects[i], objects[i].size), "another's contents");
+            ask(rank, objects[i].at);
+            ask(rank, objects[i].at - 1);
+            ask(rank, objects[i].at + dice_below(&state, (uint32_t)objects[i].size + 2));
+        }
+}
+
+static void body(int number, int size)
+{
+    struct sim_rank *rank = sim_current_rank;
+    (void)number, (void)size;
+    sim_pending_watch(rank);
+    memset(objects, 0, sizeof objects);
+    freed_any = false;
+    HOLDS(!sim_objects_stamp(rank) && !sim_objects_size(objects), "nothing is known of nothing");
+    for (int i = 0; i < STEPS && !*wrong; i++)
+        step(rank);
+    for (int i = 0; i < OBJECTS; i++)
+        __wrap_free(objects[i].at);
+    expect(true, "it came to its end");
+}
+
+static void test(const char *name, bool overwritten)
+{
+    struct sim_world_options options = world_options(1);
+    options.memory = true;
+    options.stale_memory = stale = overwritten;
+    *wrong = '\0';
+    for (state = 1; state < 4 && !*wrong; state++) {
+        uint64_t seed = state;
+        struct world_result result = world_try(options, body);
+        HOLDS(result.outcome == OUTCOME_FINISHED, "%s", world_outcomes[result.outcome]);
+        state = seed;
+    }
+    tap_is_str(wrong, "", "%s", name);
+}
+
+static void test_nobody(void)
+{
+    char *memory = __wrap_malloc(10);
+    memset(memory, 7, 10);
+    memory = __wrap_realloc(memory, 1000);
+    tap_ok(memory && memory[9] == 7 && sim_objects_size(memory) == 0,
+           "of what is no rank's nothing is known");
+    __wrap_free(memory);
+}
+
+int main(void)
+{
+    tap_plan(3);
+    test("what a program allocates is known, and as it should be", false);
+    test("... and overwritten where a world asks for that", true);
+    test_nobody();
+    return tap_done();
+}
