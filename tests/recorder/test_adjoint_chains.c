@@ -39,6 +39,7 @@ enum mistake {
     MAXIMUM,    /* in place of a sum */
     BEHIND,     /* the computation after the calls */
     SCALED,     /* what all calls are given */
+    NOT_TAKEN,  /* a message of the adjoint, which nobody receives */
     FORWARDS,   /* all messages of the adjoint, which has no other calls */
     MISTAKES
 };
@@ -78,16 +79,19 @@ static double share_of(int rank, int i)
 }
 
 /* Forward and back from lines of their own. */
-static inline __attribute__((always_inline)) void
-round_go(struct here *here, const double *in, double *out, int by, int tag, MPI_Comm comm)
+static inline __attribute__((always_inline)) void round_go(struct here *here, const double *in,
+                                                           double *out, int by, int tag,
+                                                           MPI_Comm comm, bool takes)
 {
     MPI_Request request;
     int to = (here->rank + by + here->ranks) % here->ranks;
     int from = (here->rank - by + here->ranks) % here->ranks;
-    MPI_Irecv(out, here->n, MPI_DOUBLE, from, tag, comm, &request);
+    if (takes)
+        MPI_Irecv(out, here->n, MPI_DOUBLE, from, tag, comm, &request);
     MPI_Send(in, here->n, MPI_DOUBLE, to, tag, comm);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-    here->calls += 2; /* the caller counts one */
+    if (takes)
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    here->calls += takes ? 2 : 0; /* the caller counts one */
 }
 
 static void sum_go(const struct here *here, const struct link *link, const double *v, double *y)
@@ -122,7 +126,7 @@ static void forward_go(struct here *here, int which, const double *v, double *y,
         MPI_Reduce(v, y, n, MPI_DOUBLE, MPI_SUM, link->at, comm);
         break;
     case ROUND:
-        round_go(here, v, y, link->at, which, comm);
+        round_go(here, v, y, link->at, which % 2, comm, true);
         break;
     case EXCHANGE:
         MPI_Alltoall(v, EACH, MPI_DOUBLE, y, EACH, MPI_DOUBLE, comm);
@@ -188,8 +192,8 @@ static void back_go(struct here *here, int which, const double *v, const double 
             v_bar[i] += y_bar[i];
         break;
     case ROUND:
-        round_go(here, given, v_bar, chain.mistake == FORWARDS ? link->at : -link->at, 50 + which,
-                 comm);
+        round_go(here, given, v_bar, chain.mistake == FORWARDS ? link->at : -link->at,
+                 50 + which % 2, comm, mistake != NOT_TAKEN || here->rank != chain.who);
         break;
     case EXCHANGE:
         MPI_Alltoall(given, EACH, MPI_DOUBLE, v_bar, EACH, MPI_DOUBLE, comm);
@@ -333,12 +337,15 @@ static bool is_plain(void)
         const struct link *other = &chain.links[l];
         if (l == chain.wrong)
             continue;
-        if (chain.mistake == OTHER_ROOT && other->kind == wrong->kind)
+        if ((chain.mistake == OTHER_ROOT || chain.mistake == NOT_TAKEN) &&
+            other->kind == wrong->kind)
             return false; /* it may answer the other one */
         if ((wrong->kind == TO_ALL && (other->kind == SUM || is_wide(other))) ||
             (wrong->kind == SUM && is_wide(other)))
             return false; /* an Allreduce answers both */
     }
+    if (chain.mistake == NOT_TAKEN)
+        return wrong->kind == ROUND;
     if (chain.mistake == OTHER_ROOT)
         return has_root(wrong->kind) && !is_wide(wrong);
     if (chain.mistake == MAXIMUM)
@@ -413,8 +420,8 @@ is_said(const struct gradcheck_culprit *culprit, const char *format, ...)
  * it are judged. */
 static bool is_followed(void)
 {
-    bool at_once =
-        chain.mistake == GIVEN || chain.mistake == OTHER_ROOT || chain.mistake == MAXIMUM;
+    bool at_once = chain.mistake == GIVEN || chain.mistake == OTHER_ROOT ||
+                   chain.mistake == MAXIMUM || chain.mistake == NOT_TAKEN;
     for (int l = 0; l < chain.count; l++)
         if (chain.links[l].kind == SUM &&
             (chain.links[l].besides == THE_LARGEST ||
@@ -478,6 +485,18 @@ static bool behind_right(const struct gradcheck_culprit *culprit, const char *fa
            is_said(culprit, "%s the right numbers%s, as far as differences see", all, factor);
 }
 
+/* The place is that of the forward send. */
+static bool not_taken_right(const struct gradcheck_culprit *culprit)
+{
+    const struct link *link = &chain.links[chain.wrong];
+    return culprit->outside && !strcmp(culprit->name, "message") && culprit->rank == chain.who &&
+           culprit->position == chain.forward[chain.wrong][chain.who] + 1 &&
+           is_said(culprit,
+                   "no call after the objective takes the cotangent of this message, which rank %d "
+                   "sends back",
+                   (chain.who + link->at) % chain.ranks);
+}
+
 /* Messages that go from one rank to another as often as a ring is long may have gone round: a way back. */
 static bool forwards_right(const struct gradcheck_culprit *culprit)
 {
@@ -502,6 +521,11 @@ static bool is_right(const struct gradcheck_result *result)
         return false;
     if (chain.mistake != NO_MISTAKE && !is_followed())
         return culprit->found && culprit->marked && !culprit->outside && !culprit->text[0];
+    bool elsewhere = culprit->outside || chain.mistake == GIVEN; /* not where x was marked */
+    if (chain.mistake != NO_MISTAKE && !(chain.mistake == LEFT_OUT && chain.early) &&
+        (!culprit->found || culprit->missing || culprit->marked == elsewhere ||
+         (elsewhere && (!culprit->site || culprit->record))))
+        return false;
     switch (chain.mistake) {
     case NO_MISTAKE:
         return !culprit->found && !culprit->text[0];
@@ -512,6 +536,8 @@ static bool is_right(const struct gradcheck_result *result)
     case OTHER_ROOT:
     case MAXIMUM:
         return call_right(culprit);
+    case NOT_TAKEN:
+        return not_taken_right(culprit);
     case FORWARDS:
         return forwards_right(culprit);
     case BEHIND:
@@ -554,8 +580,9 @@ int main(void)
                                         "a maximum in place of a sum",
                                         "the computation behind the calls is wrong",
                                         "all calls are given three times what is right",
+                                        "nobody takes a message",
                                         "messages go forwards again"};
-    struct dice_seeds seeds = dice_seeds(7);
+    struct dice_seeds seeds = dice_seeds(6);
     for (enum mistake mistake = NO_MISTAKE; mistake < MISTAKES; mistake++) {
         int wrong = 0;
         for (unsigned long long i = 0; i < seeds.count; i++) {
