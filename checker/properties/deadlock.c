@@ -7,20 +7,12 @@
 #include "checker/memory.h"
 #include "checker/places.h"
 #include "checker/properties.h"
+#include "checker/properties/hang.h"
 #include "checker/replay/waits.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static bool is_unmatched(const struct trace_op *op)
-{
-    enum op_class class = check_class(op);
-    return (class == CLASS_SEND || class == CLASS_RECEIVE) && op->match == TRACE_NO &&
-           op->peer != TRACE_NONE &&
-           (op->state == STATE_POSTED || op->state == STATE_BLOCKED ||
-            (class == CLASS_SEND && op->state == STATE_COMPLETE));
-}
 
 /* How nearly an unmatched op of the peer fits the blocked one: 0 not at all; what differs goes into
  * `why`. */
@@ -29,7 +21,7 @@ static int nearness(const struct trace_op *blocked, const struct trace_op *other
     enum op_class mine = check_class(blocked), theirs = check_class(other);
     bool opposite = mine == CLASS_SEND ? theirs == CLASS_RECEIVE : theirs == CLASS_SEND;
     bool toward = other->peer == TRACE_ANY || other->peer == (int32_t)blocked->rank;
-    if (!opposite || !toward || !is_unmatched(other))
+    if (!opposite || !toward || !hang_is_alone(other))
         return 0;
     bool tags = blocked->tag == other->tag || blocked->tag == TRACE_ANY || other->tag == TRACE_ANY;
     if (blocked->form->comm != other->form->comm) {
@@ -129,77 +121,6 @@ static void report_missing(struct finding *finding, const struct check_context *
     finding_detail(finding, "Rank %u %s without %s.\n", rank, why_over(trace, rank), without);
 }
 
-static void list_waiting(struct finding *finding, const struct check_context *context,
-                         const bool *waiting)
-{
-    const struct trace *trace = context->trace;
-    unsigned listed = 0, more = 0;
-    for (uint32_t rank = 0; rank < trace->ranks; rank++) {
-        uint32_t op = context->blocked[rank];
-        if (!waiting[rank] || op == TRACE_NO)
-            continue;
-        char place[PLACE_TEXT];
-        if (listed++ < PLACES_LISTED_MAX) {
-            finding_detail(finding, "Only waits: %s.\n",
-                           check_place(trace, op, place, sizeof place));
-            finding_op_add(finding, op, "waits");
-        } else {
-            more++;
-        }
-    }
-    if (more)
-        finding_detail(finding, "Only wait: %u more ranks.\n", more);
-}
-
-/* What stayed alone. `core`: whose hang it is, NULL: everybody's; `apart`: whose hang is another. */
-static void report_unmatched(struct finding *finding, const struct trace *trace, const bool *core,
-                             const bool *apart)
-{
-    bool *named = check_new(trace->op_count, sizeof *named);
-    unsigned listed = 0, more = 0;
-    for (size_t i = 0; i < finding->op_count; i++)
-        if (finding->ops[i].op != TRACE_NO)
-            named[finding->ops[i].op] = true;
-    for (size_t i = 0; i < trace->op_count; i++) {
-        const struct trace_op *op = &trace->ops[i];
-        if (!is_unmatched(op) || named[i])
-            continue;
-        bool to_core = core && op->peer >= 0 && (uint32_t)op->peer < trace->ranks && core[op->peer];
-        if (core && apart[op->rank] && !to_core)
-            continue;
-        char place[PLACE_TEXT];
-        if (listed++ < PLACES_LISTED_MAX) {
-            finding_detail(finding, "Unmatched: %s.\n",
-                           check_place(trace, (uint32_t)i, place, sizeof place));
-            finding_op_add(finding, (uint32_t)i, "unmatched");
-        } else {
-            more++;
-        }
-    }
-    if (more)
-        finding_detail(finding, "Unmatched: %u more operations.\n", more);
-    free(named);
-}
-
-/* Who stands because the core does, and what stayed alone. A hang of others is a finding of its own.
- */
-static void report_around(struct finding *finding, const struct check_context *context,
-                          const struct wait_graph *graph, const bool *core)
-{
-    uint32_t ranks = context->trace->ranks;
-    bool *waiting = check_new(ranks, sizeof *waiting), *apart = check_new(ranks, sizeof *apart);
-    wait_graph_waiting(graph, core, waiting);
-    for (uint32_t rank = 0; rank < ranks; rank++) {
-        bool stands = !graph->nodes[rank].goes && context->blocked[rank] != TRACE_NO;
-        waiting[rank] = waiting[rank] || (stands && !core[rank] && graph->nodes[rank].astray);
-        apart[rank] = stands && !core[rank] && !waiting[rank];
-    }
-    list_waiting(finding, context, waiting);
-    report_unmatched(finding, context->trace, core, apart);
-    free(waiting);
-    free(apart);
-}
-
 static void finish(struct finding *finding, const struct check_context *context)
 {
     finding->confirmation = CONFIRM_HAPPENED;
@@ -248,30 +169,17 @@ static void name_in_cycle(struct finding *finding, const struct wait_graph *grap
                    next_rank(graph, path, length, at));
 }
 
-/* Who waited for a persistent request that nobody had started went on, and nothing was sent. */
-static void report_unstarted(struct finding *finding, const struct trace *trace)
+static void report_cycle(struct hang *hang, const uint32_t *path, size_t length,
+                         struct findings *findings)
 {
-    char place[PLACE_TEXT];
-    unsigned listed = 0;
-    for (uint32_t op = 0; trace->outcome != OUTCOME_IMPORTED && op < trace->op_count; op++)
-        if (op_kind_class(trace->ops[op].kind) == CLASS_WAIT && trace->ops[op].peer >= 0 &&
-            !trace->ops[op].count && listed++ < PLACES_LISTED_MAX) {
-            finding_detail(finding, "MPI_Start is missing: the request of %s was never started.\n",
-                           check_place(trace, op, place, sizeof place));
-            finding_op_add(finding, op, "unstarted");
-        }
-}
-
-static void report_cycle(const struct check_context *context, const struct wait_graph *graph,
-                         const uint32_t *path, size_t length, struct findings *findings)
-{
-    const struct trace *trace = context->trace;
-    bool *core = check_new(trace->ranks, sizeof *core);
+    const struct wait_graph *graph = hang->graph;
+    const struct trace *trace = hang->context->trace;
     char places[PLACE_TEXT] = "";
     unsigned ranks = 0;
+    hang->core_count = 0;
     for (size_t i = 0; i < length; i++)
         if (path[i] < trace->ranks) {
-            core[path[i]] = true;
+            hang->core[hang->core_count++] = path[i];
             ranks++;
             check_add_place(trace, graph->nodes[path[i]].op, places, sizeof places);
         }
@@ -286,22 +194,9 @@ static void report_cycle(const struct check_context *context, const struct wait_
     for (size_t i = 0; i < length; i++)
         if (path[i] < trace->ranks && listed++ < PLACES_LISTED_MAX)
             report_near_miss(finding, trace, reason_op(graph, path, length, i));
-    report_around(finding, context, graph, core);
-    report_unstarted(finding, trace);
-    finish(finding, context);
-    free(core);
-}
-
-/* All that stand beside `rank`, and all that stayed alone. */
-static void report_all(struct finding *finding, const struct check_context *context,
-                       const struct wait_graph *graph, uint32_t rank)
-{
-    bool *waiting = check_new(context->trace->ranks, sizeof *waiting);
-    for (uint32_t other = 0; other < context->trace->ranks; other++)
-        waiting[other] = other != rank && !graph->nodes[other].goes;
-    list_waiting(finding, context, waiting);
-    report_unmatched(finding, context->trace, NULL, NULL);
-    free(waiting);
+    hang_tell_around(hang, finding);
+    hang_tell_unstarted(hang, finding);
+    finish(finding, hang->context);
 }
 
 /* A rank that stands in something the trace does not explain is not over. */
@@ -471,11 +366,13 @@ static bool is_told_with(const struct trace *trace, const struct wait_graph *gra
 }
 
 /* One finding for all ranks that wait, at one place or for one another, for ranks that are over. */
-static void report_absent(const struct check_context *context, const struct wait_graph *graph,
-                          uint32_t first, bool *reported, struct findings *findings)
+static void report_absent(struct hang *hang, uint32_t first, bool *reported,
+                          struct findings *findings)
 {
+    const struct check_context *context = hang->context;
+    const struct wait_graph *graph = hang->graph;
     const struct trace *trace = context->trace;
-    bool *core = check_new(trace->ranks, sizeof *core);
+    hang->core_count = 0;
     char place[PLACE_TEXT], places[PLACE_TEXT] = "";
     for (uint32_t rank = first; rank < trace->ranks; rank++) {
         size_t count = 0;
@@ -493,7 +390,8 @@ static void report_absent(const struct check_context *context, const struct wait
         uint32_t reason = waits_for_ended(context, graph, rank, over, &count, PLACES_LISTED_MAX);
         if (reason == TRACE_NO)
             continue;
-        core[rank] = reported[rank] = true;
+        hang->core[hang->core_count++] = rank;
+        reported[rank] = true;
         if (trace->ops[reason].rank != rank)
             reason = graph->nodes[rank].op;
         if (listed++ >= PLACES_LISTED_MAX)
@@ -508,22 +406,21 @@ static void report_absent(const struct check_context *context, const struct wait
             report_all_missing(finding, context, reason, over, count);
         report_near_miss(finding, trace, reason);
     }
-    report_around(finding, context, graph, core);
-    report_unstarted(finding, trace);
+    hang_tell_around(hang, finding);
+    hang_tell_unstarted(hang, finding);
     finish(finding, context);
-    free(core);
 }
 
 /* A rank that stands in something the trace does not explain. `alone`: nobody explains any of the
  * others that stand, either. */
-static void report_unexplained(const struct check_context *context, const struct wait_graph *graph,
-                               uint32_t rank, bool alone, struct findings *findings)
+static void report_unexplained(struct hang *hang, uint32_t rank, bool alone,
+                               struct findings *findings)
 {
-    const struct trace *trace = context->trace;
+    const struct trace *trace = hang->context->trace;
     char place[PLACE_TEXT];
-    uint32_t op = graph->nodes[rank].op;
-    bool *core = check_new(trace->ranks, sizeof *core);
-    core[rank] = true;
+    uint32_t op = hang->graph->nodes[rank].op;
+    hang->core[0] = rank;
+    hang->core_count = 1;
     struct finding *finding = findings_add(findings, "D001", "a rank stands for ever: %s",
                                            check_short_place(trace, op, place, sizeof place));
     const struct trace_op *stands = &trace->ops[op];
@@ -537,16 +434,16 @@ static void report_unexplained(const struct check_context *context, const struct
                        (long long)stands->count - 1, stands->peer, stands->tag);
     finding_op_add(finding, op, "core");
     if (alone)
-        report_all(finding, context, graph, rank);
+        hang_tell_all(hang, finding, rank);
     else
-        report_around(finding, context, graph, core);
-    finish(finding, context);
-    free(core);
+        hang_tell_around(hang, finding);
+    finish(finding, hang->context);
 }
 
-static void report_causes(const struct check_context *context, struct wait_graph *graph,
-                          struct findings *findings)
+static void report_causes(struct hang *hang, struct findings *findings)
 {
+    const struct check_context *context = hang->context;
+    const struct wait_graph *graph = hang->graph;
     const struct trace *trace = context->trace;
     uint32_t *path = check_new(graph->count, sizeof *path);
     bool *component_told = check_new(graph->component_count, sizeof *component_told);
@@ -560,20 +457,20 @@ static void report_causes(const struct check_context *context, struct wait_graph
             continue;
         if (node->kind == WAIT_NEVER) {
             if (node->op != TRACE_NO && !is_failed(trace, rank))
-                report_unexplained(context, graph, rank, false, findings);
+                report_unexplained(hang, rank, false, findings);
             continue;
         }
         bool only_waits = !is_held_up(trace, graph, rank) &&
                           (causes.has[node->component] || causes.below[node->component]);
         if (!reported[rank] && !only_waits &&
             waits_for_ended(context, graph, rank, NULL, &count, 0) != TRACE_NO)
-            report_absent(context, graph, rank, reported, findings);
+            report_absent(hang, rank, reported, findings);
         if (!node->sink || component_told[node->component])
             continue;
         component_told[node->component] = true;
         size_t length = wait_graph_cycle(graph, node->component, path);
         if (length)
-            report_cycle(context, graph, path, length, findings);
+            report_cycle(hang, path, length, findings);
     }
     free(path);
     causes_release(&causes);
@@ -583,9 +480,9 @@ static void report_causes(const struct check_context *context, struct wait_graph
 
 /* A run that stands has a finding, whatever the trace leaves out: all ranks that stand are
  * reported. Not where a rank failed, which is the cause itself (crash.c), or may still go on. */
-static void report_all_blocked(const struct check_context *context, const struct wait_graph *graph,
-                               struct findings *findings)
+static void report_all_blocked(struct hang *hang, struct findings *findings)
 {
+    const struct check_context *context = hang->context;
     const struct trace *trace = context->trace;
     uint32_t first = TRACE_NO;
     for (uint32_t rank = 0; rank < trace->ranks; rank++) {
@@ -596,12 +493,13 @@ static void report_all_blocked(const struct check_context *context, const struct
             first = rank;
     }
     if (first != TRACE_NO)
-        report_unexplained(context, graph, first, true, findings);
+        report_unexplained(hang, first, true, findings);
 }
 
 static void report_livelock(const struct check_context *context, struct findings *findings)
 {
     const struct trace *trace = context->trace;
+    struct hang hang;
     struct finding *finding =
         findings_add(findings, "D005", "every live rank polls and nothing changes");
     unsigned listed = 0;
@@ -616,7 +514,9 @@ static void report_livelock(const struct check_context *context, struct findings
         finding_detail(finding, "Last: %s.\n", check_place(trace, op, place, sizeof place));
         finding_op_add(finding, op, "core");
     }
-    report_unmatched(finding, trace, NULL, NULL);
+    hang_init(&hang, context, NULL);
+    hang_tell_alone(&hang, finding);
+    hang_release(&hang);
     finish(finding, context);
 }
 
@@ -629,10 +529,13 @@ void check_deadlock(const struct check_context *context, struct findings *findin
     if (!context->hung || context->trace->outcome == OUTCOME_ABORTED)
         return;
     struct wait_graph graph;
+    struct hang hang;
     size_t before = findings->count;
     wait_graph_init(&graph, context);
-    report_causes(context, &graph, findings);
+    hang_init(&hang, context, &graph);
+    report_causes(&hang, findings);
     if (findings->count == before)
-        report_all_blocked(context, &graph, findings);
+        report_all_blocked(&hang, findings);
+    hang_release(&hang);
     wait_graph_release(&graph);
 }

@@ -1,11 +1,12 @@
 #include "checker/replay/waits.h"
 
 #include "checker/memory.h"
+#include "checker/replay/wait_index.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { CYCLE_STARTS_MAX = 64, REQUESTS_STACK = 64 };
+enum { REQUESTS_STACK = 64 };
 
 static uint32_t add_node(struct wait_graph *graph, enum wait_kind kind, uint32_t op)
 {
@@ -469,111 +470,6 @@ void wait_graph_release(struct wait_graph *graph)
     free(graph->edges);
     free(graph->node_of_group);
     free(graph->anybody);
-    free(graph->begin);
-    free(graph->from);
+    wait_graph_index_release(graph);
     *graph = (struct wait_graph){0};
-}
-
-struct round {
-    const struct wait_graph *graph;
-    uint32_t start;
-    uint32_t *parent, *queue;
-    size_t head, tail;
-    bool *has_start; /* nodes that stand for anybody: the start is a member */
-};
-
-/* A node next to `node`; true: it is where the round began. */
-static bool look(struct round *round, uint32_t node, uint32_t to)
-{
-    const struct wait_node *nodes = round->graph->nodes;
-    if (to == round->start)
-        return true;
-    if (nodes[to].component != nodes[round->start].component || nodes[to].goes ||
-        round->parent[to] != TRACE_NO)
-        return false;
-    round->parent[to] = node;
-    round->queue[round->tail++] = to;
-    return false;
-}
-
-/* The others of a communicator, as if each were next to `node`: looked through once. */
-static bool look_at_anybody(struct round *round, uint32_t node, uint32_t anybody)
-{
-    const struct wait_graph *graph = round->graph;
-    bool of_start = graph->nodes[node].own == round->start;
-    if (round->parent[anybody] != TRACE_NO)
-        return !of_start && round->has_start[anybody];
-    round->parent[anybody] = node;
-    for (uint32_t e = graph->nodes[anybody].edge; e != TRACE_NO; e = graph->edges[e].next) {
-        uint32_t to = graph->edges[e].to;
-        if (of_start && to == round->start)
-            round->has_start[anybody] = true;
-        else if (look(round, node, to))
-            return true;
-    }
-    return false;
-}
-
-static bool look_around(struct round *round, uint32_t node)
-{
-    const struct wait_graph *graph = round->graph;
-    for (uint32_t e = graph->nodes[node].edge; e != TRACE_NO; e = graph->edges[e].next) {
-        uint32_t to = graph->edges[e].to;
-        if (graph->nodes[node].own != TRACE_NO ? look_at_anybody(round, node, to)
-                                               : look(round, node, to))
-            return true;
-    }
-    return false;
-}
-
-/* Breadth first from the start back to it; the length, path in order from there. */
-static size_t cycle_from(struct round *round, size_t limit, uint32_t *path)
-{
-    memset(round->parent, 0xff, round->graph->count * sizeof *round->parent);
-    memset(round->has_start, 0, round->graph->count * sizeof *round->has_start);
-    round->head = round->tail = 0;
-    round->queue[round->tail++] = round->start;
-    while (round->head < round->tail) {
-        uint32_t node = round->queue[round->head++];
-        if (!look_around(round, node))
-            continue;
-        size_t length = 1;
-        for (uint32_t n = node; n != round->start; n = round->parent[n])
-            length++;
-        if (length >= limit)
-            return 0;
-        size_t at = length;
-        for (uint32_t n = node; n != round->start; n = round->parent[n])
-            path[--at] = n;
-        path[0] = round->start;
-        return length;
-    }
-    return 0;
-}
-
-size_t wait_graph_cycle(const struct wait_graph *graph, uint32_t component, uint32_t *path)
-{
-    struct round round = {.graph = graph,
-                          .parent = check_new(graph->count, sizeof *round.parent),
-                          .queue = check_new(graph->count, sizeof *round.queue),
-                          .has_start = check_new(graph->count, sizeof *round.has_start)};
-    uint32_t *found = check_new(graph->count, sizeof *found);
-    size_t best = SIZE_MAX, starts = 0;
-    for (uint32_t rank = 0; rank < graph->context->trace->ranks && starts < CYCLE_STARTS_MAX;
-         rank++) {
-        if (graph->nodes[rank].goes || graph->nodes[rank].component != component)
-            continue;
-        starts++;
-        round.start = rank;
-        size_t length = cycle_from(&round, best, found);
-        if (length) {
-            best = length;
-            memcpy(path, found, length * sizeof *path);
-        }
-    }
-    free(round.parent);
-    free(round.queue);
-    free(round.has_start);
-    free(found);
-    return best == SIZE_MAX ? 0 : best;
 }

@@ -222,10 +222,19 @@ struct tally {
 static void compare_waiting(const struct model *model, const struct reading *reading,
                             const struct wait_graph *graph, struct tally *tally)
 {
-    bool core[RANKS_MOST] = {0}, waiting[RANKS_MOST];
-    for (uint32_t rank = 0; rank < model->ranks; rank++)
+    bool core[RANKS_MOST] = {0}, waiting[RANKS_MOST] = {0};
+    uint32_t ranks[RANKS_MOST], found[RANKS_MOST];
+    size_t count = 0;
+    for (uint32_t rank = 0; rank < model->ranks; rank++) {
         core[rank] = !(reading->goes >> rank & 1) && draw(3) == 0;
-    wait_graph_waiting(graph, core, waiting);
+        if (core[rank])
+            ranks[count++] = rank;
+    }
+    size_t found_count = wait_graph_waiting(graph, ranks, count, found);
+    for (size_t i = 0; i < found_count; i++) {
+        waiting[found[i]] = true;
+        tally->wrong += i > 0 && found[i - 1] >= found[i];
+    }
     for (uint32_t rank = 0; rank < model->ranks; rank++) {
         bool waits = false;
         for (uint32_t to = 0; to < model->ranks && !core[rank]; to++)

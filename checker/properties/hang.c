@@ -1,0 +1,232 @@
+/* See hang.h. */
+#include "checker/properties/hang.h"
+
+#include "checker/memory.h"
+#include "checker/places.h"
+
+#include <stdlib.h>
+
+bool hang_is_alone(const struct trace_op *op)
+{
+    enum op_class class = check_class(op);
+    return (class == CLASS_SEND || class == CLASS_RECEIVE) && op->match == TRACE_NO &&
+           op->peer != TRACE_NONE &&
+           (op->state == STATE_POSTED || op->state == STATE_BLOCKED ||
+            (class == CLASS_SEND && op->state == STATE_COMPLETE));
+}
+
+static bool stands(const struct hang *hang, uint32_t rank)
+{
+    return hang->graph && !hang->graph->nodes[rank].goes &&
+           hang->context->blocked[rank] != TRACE_NO;
+}
+
+static void find_alone(struct hang *hang)
+{
+    const struct trace *trace = hang->context->trace;
+    hang->begin = check_new(trace->ranks + 1, sizeof *hang->begin);
+    for (size_t i = 0; i < trace->op_count; i++)
+        hang->alone_count += hang_is_alone(&trace->ops[i]);
+    hang->alone = check_new(hang->alone_count, sizeof *hang->alone);
+    hang->loose = check_new(hang->alone_count, sizeof *hang->loose);
+    size_t count = 0;
+    for (uint32_t rank = 0; rank < trace->ranks; rank++) {
+        hang->begin[rank] = (uint32_t)count;
+        for (size_t i = trace->rank_begin[rank]; i < trace->rank_begin[rank + 1]; i++) {
+            if (!hang_is_alone(&trace->ops[i]))
+                continue;
+            hang->alone[count++] = (uint32_t)i;
+            if (!stands(hang, rank))
+                hang->loose[hang->loose_count++] = (uint32_t)i;
+        }
+    }
+    hang->begin[trace->ranks] = (uint32_t)count;
+}
+
+static bool has_peer(const struct hang *hang, uint32_t op)
+{
+    const struct trace *trace = hang->context->trace;
+    return trace->ops[op].peer >= 0 && (uint32_t)trace->ops[op].peer < trace->ranks;
+}
+
+static void find_peers(struct hang *hang)
+{
+    const struct trace *trace = hang->context->trace;
+    hang->to_begin = check_new(trace->ranks + 2, sizeof *hang->to_begin);
+    hang->to = check_new(hang->alone_count, sizeof *hang->to);
+    for (size_t i = 0; i < hang->alone_count; i++)
+        if (has_peer(hang, hang->alone[i]))
+            hang->to_begin[trace->ops[hang->alone[i]].peer + 2]++;
+    for (uint32_t rank = 2; rank < trace->ranks + 2; rank++)
+        hang->to_begin[rank] += hang->to_begin[rank - 1];
+    for (size_t i = 0; i < hang->alone_count; i++)
+        if (has_peer(hang, hang->alone[i]))
+            hang->to[hang->to_begin[trace->ops[hang->alone[i]].peer + 1]++] = hang->alone[i];
+}
+
+static void find_unstarted(struct hang *hang)
+{
+    const struct trace *trace = hang->context->trace;
+    hang->unstarted = check_new(PLACES_LISTED_MAX, sizeof *hang->unstarted);
+    for (uint32_t op = 0; trace->outcome != OUTCOME_IMPORTED && op < trace->op_count &&
+                          hang->unstarted_count < PLACES_LISTED_MAX;
+         op++)
+        if (op_kind_class(trace->ops[op].kind) == CLASS_WAIT && trace->ops[op].peer >= 0 &&
+            !trace->ops[op].count)
+            hang->unstarted[hang->unstarted_count++] = op;
+}
+
+void hang_init(struct hang *hang, const struct check_context *context,
+               const struct wait_graph *graph)
+{
+    uint32_t ranks = context->trace->ranks;
+    *hang = (struct hang){.context = context, .graph = graph};
+    hang->core = check_new(ranks, sizeof *hang->core);
+    hang->waiting = check_new(2 * (size_t)ranks, sizeof *hang->waiting);
+    hang->astray = check_new(ranks, sizeof *hang->astray);
+    for (uint32_t rank = 0; rank < ranks; rank++)
+        if (stands(hang, rank) && graph->nodes[rank].astray)
+            hang->astray[hang->astray_count++] = rank;
+    find_alone(hang);
+    find_peers(hang);
+    find_unstarted(hang);
+    hang->ops = check_new(3 * hang->alone_count, sizeof *hang->ops);
+    hang->named = check_new(context->trace->op_count, sizeof *hang->named);
+}
+
+void hang_release(struct hang *hang)
+{
+    free(hang->core);
+    free(hang->waiting);
+    free(hang->astray);
+    free(hang->alone);
+    free(hang->begin);
+    free(hang->to);
+    free(hang->to_begin);
+    free(hang->loose);
+    free(hang->ops);
+    free(hang->unstarted);
+    free(hang->named);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* In order, each once; how many are left. */
+static size_t sort_once(uint32_t *numbers, size_t count)
+{
+    size_t left = 0;
+    qsort(numbers, count, sizeof *numbers, by_number);
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || numbers[i] != numbers[i - 1])
+            numbers[left++] = numbers[i];
+    return left;
+}
+
+static void tell_waiting(const struct hang *hang, struct finding *finding)
+{
+    const struct trace *trace = hang->context->trace;
+    unsigned listed = 0, more = 0;
+    for (size_t i = 0; i < hang->waiting_count; i++) {
+        uint32_t op = hang->context->blocked[hang->waiting[i]];
+        if (op == TRACE_NO)
+            continue;
+        char place[PLACE_TEXT];
+        if (listed++ < PLACES_LISTED_MAX) {
+            finding_detail(finding, "Only waits: %s.\n",
+                           check_place(trace, op, place, sizeof place));
+            finding_op_add(finding, op, "waits");
+        } else {
+            more++;
+        }
+    }
+    if (more)
+        finding_detail(finding, "Only wait: %u more ranks.\n", more);
+}
+
+static void tell_alone(struct hang *hang, struct finding *finding, const uint32_t *ops,
+                       size_t count)
+{
+    unsigned listed = 0, more = 0;
+    size_t before = finding->op_count;
+    for (size_t i = 0; i < before; i++)
+        if (finding->ops[i].op != TRACE_NO)
+            hang->named[finding->ops[i].op] = true;
+    for (size_t i = 0; i < count; i++) {
+        if (hang->named[ops[i]])
+            continue;
+        char place[PLACE_TEXT];
+        if (listed++ < PLACES_LISTED_MAX) {
+            finding_detail(finding, "Unmatched: %s.\n",
+                           check_place(hang->context->trace, ops[i], place, sizeof place));
+            finding_op_add(finding, ops[i], "unmatched");
+        } else {
+            more++;
+        }
+    }
+    if (more)
+        finding_detail(finding, "Unmatched: %u more operations.\n", more);
+    for (size_t i = 0; i < before; i++)
+        if (finding->ops[i].op != TRACE_NO)
+            hang->named[finding->ops[i].op] = false;
+}
+
+static size_t add_range(const struct hang *hang, const uint32_t *from, uint32_t begin, uint32_t end,
+                        size_t count)
+{
+    for (uint32_t i = begin; i < end; i++)
+        hang->ops[count++] = from[i];
+    return count;
+}
+
+void hang_tell_around(struct hang *hang, struct finding *finding)
+{
+    size_t count = 0;
+    hang->core_count = sort_once(hang->core, hang->core_count);
+    hang->waiting_count =
+        wait_graph_waiting(hang->graph, hang->core, hang->core_count, hang->waiting);
+    for (size_t i = 0; i < hang->astray_count; i++)
+        if (!bsearch(&hang->astray[i], hang->core, hang->core_count, sizeof *hang->core, by_number))
+            hang->waiting[hang->waiting_count++] = hang->astray[i];
+    hang->waiting_count = sort_once(hang->waiting, hang->waiting_count);
+    tell_waiting(hang, finding);
+    for (size_t i = 0; i < hang->core_count; i++) {
+        uint32_t rank = hang->core[i];
+        count = add_range(hang, hang->alone, hang->begin[rank], hang->begin[rank + 1], count);
+        count = add_range(hang, hang->to, hang->to_begin[rank], hang->to_begin[rank + 1], count);
+    }
+    for (size_t i = 0; i < hang->waiting_count; i++) {
+        uint32_t rank = hang->waiting[i];
+        count = add_range(hang, hang->alone, hang->begin[rank], hang->begin[rank + 1], count);
+    }
+    count = add_range(hang, hang->loose, 0, (uint32_t)hang->loose_count, count);
+    tell_alone(hang, finding, hang->ops, sort_once(hang->ops, count));
+}
+
+void hang_tell_all(struct hang *hang, struct finding *finding, uint32_t rank)
+{
+    hang->waiting_count = 0;
+    for (uint32_t other = 0; other < hang->context->trace->ranks; other++)
+        if (other != rank && stands(hang, other))
+            hang->waiting[hang->waiting_count++] = other;
+    tell_waiting(hang, finding);
+    hang_tell_alone(hang, finding);
+}
+
+void hang_tell_alone(struct hang *hang, struct finding *finding)
+{
+    tell_alone(hang, finding, hang->alone, hang->alone_count);
+}
+
+void hang_tell_unstarted(const struct hang *hang, struct finding *finding)
+{
+    char place[PLACE_TEXT];
+    for (size_t i = 0; i < hang->unstarted_count; i++) {
+        finding_detail(finding, "MPI_Start is missing: the request of %s was never started.\n",
+                       check_place(hang->context->trace, hang->unstarted[i], place, sizeof place));
+        finding_op_add(finding, hang->unstarted[i], "unstarted");
+    }
+}
