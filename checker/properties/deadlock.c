@@ -8,7 +8,7 @@
 #include "checker/places.h"
 #include "checker/properties.h"
 #include "checker/properties/hang.h"
-#include "checker/replay/waits.h"
+#include "checker/replay/wait_cycles.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -449,6 +449,8 @@ static void report_causes(struct hang *hang, struct findings *findings)
     bool *component_told = check_new(graph->component_count, sizeof *component_told);
     bool *reported = check_new(trace->ranks, sizeof *reported);
     struct causes causes;
+    struct wait_cycles cycles;
+    wait_cycles_init(&cycles, graph);
     causes_init(&causes, context, graph);
     for (uint32_t rank = 0; rank < trace->ranks; rank++) {
         const struct wait_node *node = &graph->nodes[rank];
@@ -468,12 +470,13 @@ static void report_causes(struct hang *hang, struct findings *findings)
         if (!node->sink || component_told[node->component])
             continue;
         component_told[node->component] = true;
-        size_t length = wait_graph_cycle(graph, node->component, path);
+        size_t length = wait_cycles_shortest(&cycles, node->component, path);
         if (length)
             report_cycle(hang, path, length, findings);
     }
     free(path);
     causes_release(&causes);
+    wait_cycles_release(&cycles);
     free(component_told);
     free(reported);
 }

@@ -81,11 +81,13 @@ void hang_init(struct hang *hang, const struct check_context *context,
 {
     uint32_t ranks = context->trace->ranks;
     *hang = (struct hang){.context = context, .graph = graph};
+    if (graph)
+        wait_reach_init(&hang->reach, graph);
     hang->core = check_new(ranks, sizeof *hang->core);
     hang->waiting = check_new(2 * (size_t)ranks, sizeof *hang->waiting);
     hang->astray = check_new(ranks, sizeof *hang->astray);
     for (uint32_t rank = 0; rank < ranks; rank++)
-        if (stands(hang, rank) && graph->nodes[rank].astray)
+        if (stands(hang, rank) && hang->reach.astray[rank])
             hang->astray[hang->astray_count++] = rank;
     find_alone(hang);
     find_peers(hang);
@@ -96,6 +98,7 @@ void hang_init(struct hang *hang, const struct check_context *context,
 
 void hang_release(struct hang *hang)
 {
+    wait_reach_release(&hang->reach);
     free(hang->core);
     free(hang->waiting);
     free(hang->astray);
@@ -187,7 +190,7 @@ void hang_tell_around(struct hang *hang, struct finding *finding)
     size_t count = 0;
     hang->core_count = sort_once(hang->core, hang->core_count);
     hang->waiting_count =
-        wait_graph_waiting(hang->graph, hang->core, hang->core_count, hang->waiting);
+        wait_reach_waiting(&hang->reach, hang->core, hang->core_count, hang->waiting);
     for (size_t i = 0; i < hang->astray_count; i++)
         if (!bsearch(&hang->astray[i], hang->core, hang->core_count, sizeof *hang->core, by_number))
             hang->waiting[hang->waiting_count++] = hang->astray[i];

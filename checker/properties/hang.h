@@ -4,12 +4,13 @@
 #define CHECKER_PROPERTIES_HANG_H
 
 #include "checker/properties.h"
-#include "checker/replay/waits.h"
+#include "checker/replay/wait_reach.h"
 
 struct hang {
     const struct check_context *context;
     const struct wait_graph *graph; /* NULL: nobody waits for anybody */
-    uint32_t *core;                 /* ranks of the hang that is told, filled in */
+    struct wait_reach reach;
+    uint32_t *core; /* ranks of the hang that is told, filled in */
     size_t core_count;
     uint32_t *waiting;
     size_t waiting_count;

@@ -1,6 +1,7 @@
-/* Shortest cycles of a wait graph (waits.h), each found in time that its component takes. */
+/* See wait_cycles.h. */
+#include "checker/replay/wait_cycles.h"
+
 #include "checker/memory.h"
-#include "checker/replay/wait_index.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -8,131 +9,135 @@
 
 enum { CYCLE_STARTS_MAX = 64 };
 
-struct round {
-    const struct wait_graph *graph;
-    uint32_t start;
-    uint32_t *parent, *queue, *path;
-    size_t head, tail;
-    uint32_t *touched; /* nodes that have a parent */
-    size_t touched_count;
-    bool *has_start; /* nodes that stand for anybody: the start is a member */
-};
-
-static void set_parent(struct round *round, uint32_t node, uint32_t parent)
+static void set_parent(struct wait_cycles *cycles, uint32_t node, uint32_t parent)
 {
-    round->parent[node] = parent;
-    round->touched[round->touched_count++] = node;
+    cycles->parent[node] = parent;
+    cycles->touched[cycles->touched_count++] = node;
 }
 
 /* A node next to `node`; true: it is where the round began. */
-static bool look(struct round *round, uint32_t node, uint32_t to)
+static bool look(struct wait_cycles *cycles, uint32_t node, uint32_t to)
 {
-    const struct wait_node *nodes = round->graph->nodes;
-    if (to == round->start)
+    const struct wait_node *nodes = cycles->graph->nodes;
+    if (to == cycles->start)
         return true;
-    if (nodes[to].component != nodes[round->start].component || nodes[to].goes ||
-        round->parent[to] != TRACE_NO)
+    if (nodes[to].component != nodes[cycles->start].component || nodes[to].goes ||
+        cycles->parent[to] != TRACE_NO)
         return false;
-    set_parent(round, to, node);
-    round->queue[round->tail++] = to;
+    set_parent(cycles, to, node);
+    cycles->queue[cycles->tail++] = to;
     return false;
 }
 
 /* The others of a communicator, as if each were next to `node`: looked through once. */
-static bool look_at_anybody(struct round *round, uint32_t node, uint32_t anybody)
+static bool look_at_anybody(struct wait_cycles *cycles, uint32_t node, uint32_t anybody)
 {
-    const struct wait_graph *graph = round->graph;
-    bool of_start = graph->nodes[node].own == round->start;
-    if (round->parent[anybody] != TRACE_NO)
-        return !of_start && round->has_start[anybody];
-    set_parent(round, anybody, node);
+    const struct wait_graph *graph = cycles->graph;
+    bool of_start = graph->nodes[node].own == cycles->start;
+    if (cycles->parent[anybody] != TRACE_NO)
+        return !of_start && cycles->has_start[anybody];
+    set_parent(cycles, anybody, node);
     for (uint32_t e = graph->nodes[anybody].edge; e != TRACE_NO; e = graph->edges[e].next) {
         uint32_t to = graph->edges[e].to;
-        if (of_start && to == round->start)
-            round->has_start[anybody] = true;
-        else if (look(round, node, to))
+        if (of_start && to == cycles->start)
+            cycles->has_start[anybody] = true;
+        else if (look(cycles, node, to))
             return true;
     }
     return false;
 }
 
-static bool look_around(struct round *round, uint32_t node)
+static bool look_around(struct wait_cycles *cycles, uint32_t node)
 {
-    const struct wait_graph *graph = round->graph;
+    const struct wait_graph *graph = cycles->graph;
     for (uint32_t e = graph->nodes[node].edge; e != TRACE_NO; e = graph->edges[e].next) {
         uint32_t to = graph->edges[e].to;
-        if (graph->nodes[node].own != TRACE_NO ? look_at_anybody(round, node, to)
-                                               : look(round, node, to))
+        if (graph->nodes[node].own != TRACE_NO ? look_at_anybody(cycles, node, to)
+                                               : look(cycles, node, to))
             return true;
     }
     return false;
 }
 
 /* Breadth first from the start back to it; the length, path in order from there. */
-static size_t cycle_from(struct round *round, size_t limit, uint32_t *path)
+static size_t cycle_from(struct wait_cycles *cycles, size_t limit, uint32_t *path)
 {
-    while (round->touched_count) {
-        uint32_t node = round->touched[--round->touched_count];
-        round->parent[node] = TRACE_NO;
-        round->has_start[node] = false;
+    while (cycles->touched_count) {
+        uint32_t node = cycles->touched[--cycles->touched_count];
+        cycles->parent[node] = TRACE_NO;
+        cycles->has_start[node] = false;
     }
-    round->head = round->tail = 0;
-    round->queue[round->tail++] = round->start;
-    while (round->head < round->tail) {
-        uint32_t node = round->queue[round->head++];
-        if (!look_around(round, node))
+    cycles->head = cycles->tail = 0;
+    cycles->queue[cycles->tail++] = cycles->start;
+    while (cycles->head < cycles->tail) {
+        uint32_t node = cycles->queue[cycles->head++];
+        if (!look_around(cycles, node))
             continue;
         size_t length = 1;
-        for (uint32_t n = node; n != round->start; n = round->parent[n])
+        for (uint32_t n = node; n != cycles->start; n = cycles->parent[n])
             length++;
         if (length >= limit)
             return 0;
         size_t at = length;
-        for (uint32_t n = node; n != round->start; n = round->parent[n])
+        for (uint32_t n = node; n != cycles->start; n = cycles->parent[n])
             path[--at] = n;
-        path[0] = round->start;
+        path[0] = cycles->start;
         return length;
     }
     return 0;
 }
 
-struct round *round_new(const struct wait_graph *graph)
+static void find_ranks(struct wait_cycles *cycles)
 {
-    struct round *round = check_new(1, sizeof *round);
-    *round = (struct round){.graph = graph,
-                            .parent = check_new(graph->count, sizeof *round->parent),
-                            .queue = check_new(graph->count, sizeof *round->queue),
-                            .path = check_new(graph->count, sizeof *round->path),
-                            .touched = check_new(graph->count, sizeof *round->touched),
-                            .has_start = check_new(graph->count, sizeof *round->has_start)};
-    memset(round->parent, 0xff, graph->count * sizeof *round->parent);
-    return round;
+    const struct wait_graph *graph = cycles->graph;
+    for (uint32_t c = 0; c <= graph->component_count; c++)
+        cycles->first_rank[c] = TRACE_NO;
+    for (uint32_t rank = graph->context->trace->ranks; rank-- > 0;) {
+        if (graph->nodes[rank].goes)
+            continue;
+        cycles->next_rank[rank] = cycles->first_rank[graph->nodes[rank].component];
+        cycles->first_rank[graph->nodes[rank].component] = rank;
+    }
 }
 
-void round_free(struct round *round)
+void wait_cycles_init(struct wait_cycles *cycles, const struct wait_graph *graph)
 {
-    if (!round)
-        return;
-    free(round->parent);
-    free(round->queue);
-    free(round->path);
-    free(round->touched);
-    free(round->has_start);
-    free(round);
+    size_t count = graph->count, components = graph->component_count + 1;
+    *cycles = (struct wait_cycles){
+        .graph = graph,
+        .first_rank = check_new(components, sizeof *cycles->first_rank),
+        .next_rank = check_new(graph->context->trace->ranks, sizeof *cycles->next_rank),
+        .parent = check_new(count, sizeof *cycles->parent),
+        .queue = check_new(count, sizeof *cycles->queue),
+        .path = check_new(count, sizeof *cycles->path),
+        .touched = check_new(count, sizeof *cycles->touched),
+        .has_start = check_new(count, sizeof *cycles->has_start)};
+    memset(cycles->parent, 0xff, count * sizeof *cycles->parent);
+    find_ranks(cycles);
 }
 
-size_t wait_graph_cycle(const struct wait_graph *graph, uint32_t component, uint32_t *path)
+void wait_cycles_release(struct wait_cycles *cycles)
 {
-    struct round *round = graph->round;
+    free(cycles->first_rank);
+    free(cycles->next_rank);
+    free(cycles->parent);
+    free(cycles->queue);
+    free(cycles->path);
+    free(cycles->touched);
+    free(cycles->has_start);
+}
+
+size_t wait_cycles_shortest(struct wait_cycles *cycles, uint32_t component, uint32_t *path)
+{
     size_t best = SIZE_MAX, starts = 0;
-    for (uint32_t rank = graph->first_rank[component];
-         rank != TRACE_NO && starts < CYCLE_STARTS_MAX; rank = graph->next_rank[rank]) {
+    for (uint32_t rank = cycles->first_rank[component];
+         rank != TRACE_NO && starts < CYCLE_STARTS_MAX; rank = cycles->next_rank[rank]) {
         starts++;
-        round->start = rank;
-        size_t length = cycle_from(round, best, round->path);
+        cycles->start = rank;
+        size_t length = cycle_from(cycles, best, cycles->path);
         if (length) {
             best = length;
-            memcpy(path, round->path, length * sizeof *path);
+            memcpy(path, cycles->path, length * sizeof *path);
         }
     }
     return best == SIZE_MAX ? 0 : best;

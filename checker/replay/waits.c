@@ -1,7 +1,6 @@
 #include "checker/replay/waits.h"
 
 #include "checker/memory.h"
-#include "checker/replay/wait_index.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -461,7 +460,6 @@ void wait_graph_init(struct wait_graph *graph, const struct check_context *conte
     reduce(graph);
     find_components(graph);
     find_sinks(graph);
-    wait_graph_index(graph);
 }
 
 void wait_graph_release(struct wait_graph *graph)
@@ -470,6 +468,5 @@ void wait_graph_release(struct wait_graph *graph)
     free(graph->edges);
     free(graph->node_of_group);
     free(graph->anybody);
-    wait_graph_index_release(graph);
     *graph = (struct wait_graph){0};
 }

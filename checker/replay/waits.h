@@ -18,7 +18,6 @@ struct wait_node {
     uint8_t kind; /* enum wait_kind */
     bool goes;
     bool sink;          /* stands, and its component waits for nobody else */
-    bool astray;        /* stands, and nothing that is known to stand for ever is why */
     uint32_t op;        /* the op it stands in or for, TRACE_NO */
     uint32_t edge;      /* first edge, TRACE_NO */
     uint32_t component; /* valid where it stands */
@@ -46,26 +45,14 @@ struct wait_graph {
     uint32_t finalize;            /* node of all that stand in Finalize, TRACE_NO: not yet needed */
     uint32_t *node_of_group;      /* per collective call, TRACE_NO: not yet needed */
     struct wait_anybody *anybody; /* per communicator; the last is of what names none: all ranks */
-    /* See wait_index.h. */
-    uint32_t *begin, *from; /* the edges to node n come from from[begin[n]] and on */
-    uint32_t *first_rank;   /* of a component, of those that stand; TRACE_NO: none */
-    uint32_t *next_rank;    /* of the same */
-    struct wait_reach *reach;
-    struct round *round;
 };
 
 /* Builds, reduces, and finds components and sinks. */
 void wait_graph_init(struct wait_graph *graph, const struct check_context *context);
 void wait_graph_release(struct wait_graph *graph);
-/* Which other ranks stand because these do, in their order; how many. */
-size_t wait_graph_waiting(const struct wait_graph *graph, const uint32_t *ranks, size_t count,
-                          uint32_t *waiting);
 /* The rank has finished: it neither goes nor failed. */
 bool wait_is_over(const struct wait_graph *graph, uint32_t node);
 /* Of whom the node waits for anybody but itself; NULL: it does not. */
 const struct wait_anybody *wait_anybody_of(const struct wait_graph *graph, uint32_t node);
-/* A shortest cycle of standing nodes inside one component, as node numbers into `path` (room for
- * all nodes); its length. 0: no cycle. */
-size_t wait_graph_cycle(const struct wait_graph *graph, uint32_t component, uint32_t *path);
 
 #endif

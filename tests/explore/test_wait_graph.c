@@ -2,7 +2,8 @@
  * from any of a communicator, wait for one or for all of several such receives, have ended or still run. A table of who may release
  * whom, closed by brute force, says who goes, which components wait for nobody else, and how long their shortest cycle is. And the
  * graph of ranks that all receive from any source grows with them, not with their square. */
-#include "checker/replay/waits.h"
+#include "checker/replay/wait_cycles.h"
+#include "checker/replay/wait_reach.h"
 #include "tests/checker/check_program.h"
 
 enum { RANKS_MOST = 9, REQUESTS_MOST = 3, COMMS = 4, PROGRAMS = 4000, FAR = 1 << 20 };
@@ -230,7 +231,10 @@ static void compare_waiting(const struct model *model, const struct reading *rea
         if (core[rank])
             ranks[count++] = rank;
     }
-    size_t found_count = wait_graph_waiting(graph, ranks, count, found);
+    struct wait_reach reach;
+    wait_reach_init(&reach, graph);
+    size_t found_count = wait_reach_waiting(&reach, ranks, count, found);
+    wait_reach_release(&reach);
     for (size_t i = 0; i < found_count; i++) {
         waiting[found[i]] = true;
         tally->wrong += i > 0 && found[i - 1] >= found[i];
@@ -251,6 +255,8 @@ static void compare(struct model *model, const struct check_context *context, st
     struct wait_graph graph;
     read_model(model, &reading);
     wait_graph_init(&graph, context);
+    struct wait_cycles cycles;
+    wait_cycles_init(&cycles, &graph);
     uint32_t *path = calloc(graph.count, sizeof *path);
     for (uint32_t rank = 0; rank < model->ranks; rank++) {
         const struct wait_node *node = &graph.nodes[rank];
@@ -261,12 +267,13 @@ static void compare(struct model *model, const struct check_context *context, st
         tally->standing++;
         tally->wrong += node->sink != is_sink(model, &reading, rank);
         int best = shortest(model, &reading, rank);
-        size_t length = wait_graph_cycle(&graph, node->component, path);
+        size_t length = wait_cycles_shortest(&cycles, node->component, path);
         tally->cycles += best > 0;
         tally->wrong += length != (size_t)best || (length && !is_path(model, path, length));
     }
     compare_waiting(model, &reading, &graph, tally);
     free(path);
+    wait_cycles_release(&cycles);
     wait_graph_release(&graph);
 }
 
@@ -324,10 +331,13 @@ static size_t edges_of(uint32_t ranks, uint32_t ended, size_t *cycle)
     check_options_init(&options);
     check_context_init(&context, p.trace, &options);
     wait_graph_init(&graph, &context);
+    struct wait_cycles cycles;
+    wait_cycles_init(&cycles, &graph);
     uint32_t *path = calloc(graph.count, sizeof *path);
     size_t edges = graph.edge_count;
-    *cycle = wait_graph_cycle(&graph, graph.nodes[0].component, path);
+    *cycle = wait_cycles_shortest(&cycles, graph.nodes[0].component, path);
     free(path);
+    wait_cycles_release(&cycles);
     wait_graph_release(&graph);
     check_context_release(&context);
     trace_free(p.trace);
