@@ -1,0 +1,151 @@
+/* Buffers against the variables that they lie in (buffers.c): variables of six types in fourteen places, sent as each of eight datatypes, in as many
+ * elements as there are, fewer and more. What C says of the variable tells whether the number is one of its numbers, and where
+ * it ends. */
+#include "sim/memory/objects.h"
+#include "sim/memory/pending.h"
+#include "sim/memory/typed.h"
+#include "sim/worlds/rank.h"
+#include "tests/machine/buffers.h"
+#include "tests/world_harness.h"
+
+#include <dlfcn.h>
+
+static char path[80];
+
+static const struct {
+    MPI_Datatype type;
+    size_t size;
+    enum buffer_kind kind;
+    bool bytes; /* moves anything */
+} moved[] = {{MPI_CHAR, 1, BUFFER_CHARACTERS, false},
+             {MPI_BYTE, 1, BUFFER_CHARACTERS, true},
+             {MPI_SHORT, sizeof(short), BUFFER_INTEGERS, false},
+             {MPI_INT, sizeof(int), BUFFER_INTEGERS, false},
+             {MPI_LONG, sizeof(long), BUFFER_INTEGERS, false},
+             {MPI_UNSIGNED, sizeof(int), BUFFER_INTEGERS, false},
+             {MPI_FLOAT, sizeof(float), BUFFER_FLOATING, false},
+             {MPI_DOUBLE, sizeof(double), BUFFER_FLOATING, false}};
+enum { MOVED = sizeof moved / sizeof *moved };
+
+/* ---- what C says ---- */
+
+static bool known; /* objects are */
+static char wrong[300];
+static int fitting, misfits;
+
+/* Of characters moved: in what is no character they must not end within a number, nor be as many as the numbers. */
+static bool expected_right(const struct buffer *buffer, int m, size_t count, size_t elements)
+{
+    size_t bytes = count * moved[m].size;
+    bool numbers = buffer->kind != BUFFER_CHARACTERS;
+    if (!buffer->pointed && bytes > buffer->size * buffer->count)
+        return false;
+    if (numbers && moved[m].kind != BUFFER_CHARACTERS)
+        return moved[m].kind == buffer->kind && moved[m].size == buffer->size;
+    if (numbers && !moved[m].bytes)
+        return bytes % buffer->size == 0 && !(elements > 1 && bytes == elements);
+    return true;
+}
+
+static void *allocated[16];
+static int allocations;
+
+static void *allocate(size_t size)
+{
+    void *memory = allocated[allocations++] = malloc(size);
+    if (known)
+        sim_objects_add(memory, size, __builtin_return_address(0));
+    return memory;
+}
+
+static void ask(const struct buffer *buffer)
+{
+    for (int m = 0; m < MOVED; m++) {
+        size_t fit = buffer->size * buffer->count / moved[m].size,
+               counts[] = {1, fit, fit + 1, buffer->count};
+        for (size_t i = 0; i < 4; i++) {
+            struct sim_region region = {(uintptr_t)buffer->at, sim_datatype_get(moved[m].type),
+                                        counts[i], false, "buffer"};
+            struct sim_scope scope;
+            /* A structure's members are several leaves; an array's elements before the buffer count, too: there as many characters as
+             * numbers are not told from fewer. */
+            bool within = strstr(buffer->place, "structure") || strstr(buffer->place, "member");
+            bool cuts = moved[m].kind == BUFFER_CHARACTERS && !moved[m].bytes &&
+                        buffer->kind != BUFFER_CHARACTERS;
+            if (!counts[i] || (cuts && (within || strstr(buffer->place, "middle") ||
+                                        strstr(buffer->place, "the end"))))
+                continue;
+            bool beyond =
+                buffer->pointed && counts[i] * moved[m].size > buffer->size * buffer->count;
+            if (beyond || (buffer->pointed && !known && strstr(buffer->place, "middle")))
+                continue; /* objects tell that themselves; nothing points to the middle of one */
+            bool right =
+                expected_right(buffer, m, counts[i], buffer->pointed && !known ? 0 : buffer->count);
+            enum sim_typed typed =
+                sim_typed_check(sim_current_rank, &region, "Send", "reads", &scope);
+            bool is_right = typed == SIM_TYPED_RIGHT ||
+                            (buffer->pointed && !known && typed == SIM_TYPED_UNBOUNDED);
+            bool said = right ? is_right : typed == SIM_TYPED_WRONG;
+            bool scoped =
+                !right || (buffer->block ? scope.file && !strcmp(scope.variable, buffer->block)
+                                         : !scope.file);
+            fitting += right;
+            misfits += !right;
+            if ((!said || !scoped) && !*wrong)
+                snprintf(wrong, sizeof wrong,
+                         "%s of kind %d and size %zu, datatype %d, %zu elements: answer %d, "
+                         "expected %s; scope %s",
+                         buffer->place, buffer->kind, buffer->size, m, counts[i], typed,
+                         right ? "right" : "wrong", scope.file ? scope.variable : "none");
+        }
+    }
+}
+
+static void (*show)(buffer_ask *, buffer_allocate *, int);
+
+static void body(int rank, int size)
+{
+    (void)rank, (void)size;
+    sim_pending_watch(sim_current_rank);
+    show(ask, allocate, 9);
+    while (allocations)
+        free(allocated[--allocations]);
+    expect(true, "it came to its end");
+}
+
+static void test(const char *compiler)
+{
+    char command[300];
+    snprintf(command, sizeof command,
+             "%s -g -O0 -fno-omit-frame-pointer -fPIC -shared -I tests/machine -o '%s' "
+             "tests/machine/buffers.c 2>/dev/null",
+             compiler, path);
+    void *library = system(command) == 0 ? dlopen(path, RTLD_NOW) : NULL;
+    if (!library) {
+        tap_skip(2, "%s is not there", compiler);
+        return;
+    }
+    *(void **)&show = dlsym(library, "buffers_show");
+    for (int i = 0; i < 2; i++) {
+        known = i;
+        *wrong = '\0';
+        fitting = misfits = 0;
+        struct world_result result = world_try(world_options(1), body);
+        tap_is_str(result.outcome == OUTCOME_FINISHED ? wrong : world_outcomes[result.outcome], "",
+                   "%s: %d buffers fit and %d do not, as C says; objects are %sknown", compiler,
+                   fitting, misfits, known ? "" : "not ");
+    }
+}
+
+int main(void)
+{
+    char folder[] = "/tmp/simrun-typed-XXXXXX", command[100];
+    tap_plan(3);
+    if (!mkdtemp(folder))
+        return 1;
+    snprintf(path, sizeof path, "%s/buffers.so", folder);
+    test("gcc");
+    tap_ok(fitting > 200 && misfits > 200, "of both kinds there are enough");
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    return system(command) ? 1 : tap_done();
+}
