@@ -1,6 +1,7 @@
 #include "checker/replay/waits.h"
 
 #include "checker/memory.h"
+#include "checker/replay/holders.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -207,9 +208,13 @@ static void wait_for_peer(struct wait_graph *graph, uint32_t node, uint32_t op)
 static void wait_for_lock(struct wait_graph *graph, uint32_t node, uint32_t op)
 {
     const struct trace *trace = graph->context->trace;
-    for (uint32_t rank = trace->ranks; rank-- > 0;)
-        if (rank != trace->ops[op].rank && trace_has_lock(trace, rank, &trace->ops[op]))
-            add_edge(graph, node, rank);
+    if (!graph->holders) {
+        graph->holders = check_new(1, sizeof *graph->holders);
+        holders_init(graph->holders, trace);
+    }
+    for (size_t i = holders_find(graph->holders, &trace->ops[op]); i-- > 0;)
+        if (graph->holders->found[i] != trace->ops[op].rank)
+            add_edge(graph, node, graph->holders->found[i]);
 }
 
 /* A start waits for a post, a wait for a complete: the trace says whose. */
@@ -468,5 +473,8 @@ void wait_graph_release(struct wait_graph *graph)
     free(graph->edges);
     free(graph->node_of_group);
     free(graph->anybody);
+    if (graph->holders)
+        holders_release(graph->holders);
+    free(graph->holders);
     *graph = (struct wait_graph){0};
 }
