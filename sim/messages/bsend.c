@@ -26,11 +26,10 @@ static size_t occupied(size_t bytes)
     return bytes + OVERHEAD;
 }
 
-/* The program counted with MPI_BSEND_OVERHEAD, for these messages and no other. */
+/* The program counted with MPI_BSEND_OVERHEAD, for these messages and no other; of a buffer of no bytes, for none. */
 static bool is_exactly_full(const struct sim_bsend *bsend)
 {
-    return bsend->pending &&
-           bsend->bytes + (size_t)bsend->pending * MPI_BSEND_OVERHEAD == bsend->size;
+    return bsend->bytes + (size_t)bsend->pending * MPI_BSEND_OVERHEAD == bsend->size;
 }
 
 /* Whether a message lies in it is not for the program to know. */

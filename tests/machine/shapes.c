@@ -119,11 +119,13 @@ union either {
 };
 enum colour { RED, GREEN };
 enum __attribute__((packed)) small { LOW, HIGH };
+enum __attribute__((packed)) middle { SOME, MANY_MORE = 1000 };
 typedef const double quiet;
 struct others {
     union either one;
     enum colour colour;
     enum small small;
+    enum middle middle;
     volatile int changing;
     const short fixed;
     quiet named;
@@ -134,6 +136,7 @@ static const struct shape_row other_rows[] = {
     {offsetof(struct others, one), sizeof(union either), 1, SHAPE_OPAQUE, "one", NULL},
     {offsetof(struct others, colour), sizeof(enum colour), 1, SHAPE_INTEGER, "colour", NULL},
     {offsetof(struct others, small), 1, 1, SHAPE_OPAQUE, "small", NULL},
+    {offsetof(struct others, middle), 2, 1, SHAPE_INTEGER, "middle", NULL},
     {offsetof(struct others, changing), sizeof(int), 1, SHAPE_INTEGER, "changing", NULL},
     {offsetof(struct others, fixed), sizeof(short), 1, SHAPE_INTEGER, "fixed", NULL},
     {offsetof(struct others, named), sizeof(double), 1, SHAPE_FLOATING, "named", NULL},
@@ -295,6 +298,7 @@ static __attribute__((noinline)) void arrays(shape_look *look, int length, doubl
     double row[6], matrix[2][3];
     float open_row[length];
     short open_matrix[length + 1][3], open_both[length][length + 2];
+    char open_wide[length][2][length][length][length];
     double *pointer = row;
     {
         int inner = 2;
@@ -306,6 +310,7 @@ static __attribute__((noinline)) void arrays(shape_look *look, int length, doubl
             {"open_row", open_row, sizeof open_row / sizeof(float), 1, false, true},
             {"open_matrix", open_matrix, sizeof open_matrix / sizeof(short), 1, false, true},
             {"open_both", open_both, sizeof open_both / sizeof(short), 1, false, true},
+            {"open_wide", open_wide, SHAPE_UNKNOWN, 1, false, true},
             {"pointer", &pointer, 0, 1, false},
             {"length", &length, 1, 1, false},
             {"given", &given, 0, 1, false},

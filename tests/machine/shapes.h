@@ -6,6 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Elements: more of its dimensions are the run's than are looked at. */
+#define SHAPE_UNKNOWN SIZE_MAX
+
 enum shape_kind { SHAPE_OPAQUE, SHAPE_INTEGER, SHAPE_FLOATING };
 
 /* A member, or an array of numbers. */

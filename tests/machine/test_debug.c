@@ -165,7 +165,8 @@ static void look_at(void *frame_address, const struct shape_local *locals, int c
               "%s: place %d, %zd bytes off", locals[i].name, place,
               (ptrdiff_t)(address - (uintptr_t)locals[i].address));
         HOLDS(variable->pointer == !locals[i].count, "%s is a pointer", locals[i].name);
-        HOLDS(debug_count(variable, &frame) == locals[i].count, "%s: %zu elements", locals[i].name,
+        size_t elements = locals[i].count == SHAPE_UNKNOWN ? 0 : locals[i].count;
+        HOLDS(debug_count(variable, &frame) == elements, "%s: %zu elements", locals[i].name,
               debug_count(variable, &frame));
         HOLDS(variable->level == locals[i].level, "%s: level %d", locals[i].name, variable->level);
         HOLDS(!variable->moves, "%s moves", locals[i].name);

@@ -313,6 +313,10 @@ static void test_nobody(void)
            "nor has it turns or choices");
     MPIX_Turn();
     MPIX_Yield();
+    SIM_Batch_begin();
+    SIM_Batch_end();
+    SIM_Tensor_name("nobody's");
+    SIM_Metric("nobody's", 0, 1);
     for (int ranks = -2; ranks <= 0; ranks++) {
         struct sim_world_options options = world_options(ranks);
         char expected[80];
