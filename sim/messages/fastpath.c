@@ -106,8 +106,6 @@ INLINE void transfer_match(const struct outgoing *out, struct sim_request *recei
     struct sim_channel *channel = out->channel;
     channel->sent++;
     channel->posted_first = receive->next;
-    if (!receive->next)
-        channel->posted_last = NULL;
     receive->source_matched = out->comm->rank;
     receive->tag_matched = out->tag;
     receive->bytes = out->bytes;

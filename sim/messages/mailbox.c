@@ -246,11 +246,12 @@ static struct sim_request *first_claim(struct sim_mailbox *mailbox, struct sim_c
     return named->order < any->order ? named : any;
 }
 
-/* An earlier message of the sender, which a delayed wildcard claims, may yet be this receive's. */
+/* An earlier message of the sender, which a delayed wildcard claims, may yet be this receive's. `message` is one of the channel's, or NULL: one
+ * that comes behind all of them. */
 static bool would_overtake(const struct sim_channel *channel, const struct sim_message *message,
                            const struct sim_request *receive)
 {
-    for (const struct sim_message *at = channel->first; at && at != message; at = at->next)
+    for (const struct sim_message *at = channel->first; at != message; at = at->next)
         if (tag_fits(receive->tag, at->tag))
             return true;
     return false;
