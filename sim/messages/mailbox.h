@@ -35,7 +35,7 @@ struct sim_channel {
     uint32_t sent;
     uint32_t known; /* exploration: the receiver knows that so many messages have arrived */
     struct sim_message *first, *last;
-    struct sim_request *posted_first, *posted_last;
+    struct sim_request *posted_first, *posted_last; /* the last: where there is a first */
 };
 
 /* Where probing for a source's channel begins: its number times this. */
