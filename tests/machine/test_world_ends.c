@@ -1,5 +1,7 @@
 /* How worlds end, and what is said of their ranks: random casts of ranks that finish, leave, abort, crash, block or poll, against the rules
  * one after the other. Then waits with a limit against a list of events in the order of their time. And a caller that is no rank. */
+#include "sim/worlds/fault.h"
+#include "sim/worlds/rank.h"
 #include "tests/dice.h"
 #include "tests/world_harness.h"
 
@@ -393,12 +395,122 @@ static void test_choices(void)
     tap_is_int(number, CHOICES, "... and is asked once for each choice");
 }
 
+/* ---- killed ---- */
+
+static void handle(MPI_Comm *comm, int *class, ...)
+{
+    (void)comm, (void)class;
+}
+
+enum { BEFORE_INIT, FATAL, ABORTING, RETURNING, OWN, AFTER_FINALIZE, KILLS };
+
+static int die(void *context, int rank)
+{
+    int how = *(int *)context;
+    MPI_Errhandler own;
+    if (how == BEFORE_INIT)
+        sim_fault_killed(sim_current_rank, SIGKILL);
+    MPI_Init(NULL, NULL);
+    MPI_Comm_create_errhandler(handle, &own);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, how == FATAL      ? MPI_ERRORS_ARE_FATAL
+                                            : how == ABORTING ? MPI_ERRORS_ABORT
+                                            : how == OWN      ? own
+                                                              : MPI_ERRORS_RETURN);
+    MPI_Errhandler_free(&own);
+    if (how != AFTER_FINALIZE)
+        sim_fault_killed(sim_current_rank, SIGKILL);
+    MPI_Finalize();
+    sim_fault_killed(sim_current_rank, SIGKILL);
+    return rank;
+}
+
+/* A rank that kills itself is a crash, unless its error handler says that the others go on without it. */
+static void test_kills(void)
+{
+    int wrong = 0;
+    for (int how = BEFORE_INIT; how < KILLS; how++) {
+        struct sim_world_options options = world_options(1);
+        struct sim_world *world = sim_world_new(&options, NULL);
+        enum trace_outcome outcome = sim_world_run(world, die, &how);
+        bool goes_on = how == RETURNING || how == OWN;
+        if (outcome != (goes_on ? OUTCOME_FINISHED : OUTCOME_CRASHED) ||
+            sim_world_rank_state(world, 0) != RANK_CRASHED ||
+            sim_world_exit_code(world, 0) != SIGKILL) {
+            tap_note("way %d: %s", how, world_outcomes[outcome]);
+            wrong++;
+        }
+        sim_world_free(world);
+    }
+    tap_is_int(wrong, 0,
+               "who kills itself has crashed, but where its error handler lets the others go on");
+}
+
+/* ---- worlds that cannot be, and what is asked of outside ---- */
+
+static void never(int rank, int size)
+{
+    expect(false, "rank %d of %d runs", rank, size);
+}
+
+static void test_unable(void)
+{
+    struct failure why = {0};
+    struct sim_world_options options = world_options(3);
+    options.stack_size = (size_t)1 << 50; /* more than there are addresses */
+    options.unable = &why;
+    struct world_result result = world_try(options, never);
+    tap_ok(result.outcome == OUTCOME_ABORTED && !result.looked_at,
+           "a world without memory for its stacks runs nobody");
+    tap_ok(why.code == FAILURE_INTERNAL && *why.text, "... and says why: %s", why.text);
+}
+
+static void test_enter_from_outside(void)
+{
+    const struct sim_fault faults[] = {{.kind = SIM_FAULT_HANG, .rank = 0, .op = 0}};
+    struct sim_world_options options = world_options(1);
+    options.faults = faults;
+    options.fault_count = 1;
+    struct sim_world *world = sim_world_new(&options, NULL);
+    sim_world_enter(world);
+    sim_world_leave(world);
+    tap_ok(sim_world_rank_state(world, 0) == RANK_RUNNING,
+           "faults are the ranks' own, and nobody's who enters from outside");
+    sim_world_free(world);
+}
+
+static bool paced;
+
+static void look_at_pace(int rank, int size)
+{
+    struct mpix_pace pace = {NULL, NULL, NULL};
+    (void)rank, (void)size;
+    expect(MPIX_Pace(&pace) == paced, "a pace");
+    expect(!paced || (pace.steps && pace.turned && pace.wide && !*pace.wide &&
+                      *pace.steps == MPIX_Steps()),
+           "where it stands");
+}
+
+static void test_paces(void)
+{
+    for (int executor = SIM_FIBERS; executor <= SIM_TURNS; executor++) {
+        struct sim_world_options options = world_options(2);
+        options.executor = (enum sim_executor_kind)executor;
+        paced = executor == SIM_FIBERS;
+        struct world_result result = world_try(options, look_at_pace);
+        tap_is_str(result.text, "", "executor %d tells its pace where ranks are fibers", executor);
+    }
+}
+
 int main(void)
 {
     test_casts();
     test_waits();
     test_nobody();
     test_choices();
+    test_kills();
+    test_unable();
+    test_enter_from_outside();
+    test_paces();
     world_test("a rank knows its number, its world and its time", look_around, WORLD_ANY);
     return tap_done();
 }
