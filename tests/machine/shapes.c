@@ -192,6 +192,14 @@ struct like {
     char mark;
     int number;
 };
+struct three {
+    int v[3];
+};
+struct many {
+    struct three rows[2000][3];
+};
+static const struct shape_row many_rows[] = {
+    {0, sizeof(int), sizeof(struct many) / sizeof(int), SHAPE_INTEGER, "v", NULL}};
 struct a_name_of_more_than_sixty_three_characters_that_has_to_be_cut_off_before_its_end {
     int value;
 };
@@ -221,6 +229,7 @@ struct {
     struct like likes[2049];
 } shape_more_leaves;
 struct a_name_of_more_than_sixty_three_characters_that_has_to_be_cut_off_before_its_end shape_named;
+struct many shape_many;
 extern const int shape_constant;
 const int shape_constant = 7;
 static const struct shape_row int_rows[] = {{0, sizeof(int), 1, SHAPE_INTEGER, NULL, NULL}},
@@ -270,6 +279,7 @@ const struct shape shapes[] = {
     VARIABLE(shape_more, shape_more[0], 2049, "struct like", like_rows),
     WHOLE(shape_most_leaves, "struct without a name"),
     OPAQUE(shape_more_leaves, "struct without a name"),
+    VARIABLE(shape_many, shape_many, 1, "struct many", many_rows),
     VARIABLE(shape_named, shape_named, 1,
              "struct a_name_of_more_than_sixty_three_characters_that_has_to_b", long_rows),
     VARIABLE(shape_constant, shape_constant, 1, "int", int_rows),

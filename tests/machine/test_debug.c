@@ -67,6 +67,12 @@ static void bits_are(const struct debug_type *type, void (*bits_used)(bool[], si
             const struct debug_leaf *leaf = debug_type_leaf(type, byte);
             HOLDS(leaf && leaf->kind == DEBUG_OPAQUE, "a bit field at byte %zu", byte);
         }
+    size_t there = 0, fields = 0;
+    for (size_t byte = 0; byte < type->size && byte < sizeof used; byte++) {
+        there += debug_type_leaf(type, byte) != NULL;
+        fields += used[byte];
+    }
+    HOLDS(there == fields + sizeof(int) + 1 + sizeof(short), "%zu bytes are not padding", there);
     const char *const plain[] = {"before", "after", "last"};
     for (size_t i = 0; i < 3; i++) {
         bool found = false;
