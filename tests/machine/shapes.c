@@ -177,6 +177,7 @@ struct bits {
     unsigned char after;
     unsigned long e : 40, f : 1;
     short last;
+    unsigned g : 2; /* and padding */
 };
 
 #define NEST(inside)                                                                               \
@@ -296,6 +297,7 @@ void shape_bits_used(bool used[], size_t size)
     set.d = 0x1ffff;
     set.e = 0xffffffffff;
     set.f = 1;
+    set.g = 3;
     for (size_t i = 0; i < size && i < sizeof set; i++)
         used[i] = ((unsigned char *)&set)[i];
 }
