@@ -501,6 +501,56 @@ static void test_paces(void)
     }
 }
 
+/* ---- wide worlds ---- */
+
+static void meet_and_compute(int rank, int size)
+{
+    int sum = 0;
+    MPI_Status status;
+    for (int i = 0; i < 6; i++) {
+        MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 0, &sum, 1, MPI_INT,
+                     (rank + size - 1) % size, 0, MPI_COMM_WORLD, &status);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    expect(sum == (rank + size - 1) % size, "from its neighbour");
+}
+
+struct counts {
+    uint32_t widened;
+    uint64_t switches, steps;
+};
+
+static void count(struct sim_world *world, void *context)
+{
+    *(struct counts *)context = (struct counts){sim_world_widened(world), sim_world_switches(world),
+                                                sim_world_steps(world)};
+}
+
+/* One rank has nothing that others could carry; and time is the same, whoever carries the ranks. */
+static void test_wide(void)
+{
+    int wrong = 0;
+    for (int ranks = 1; ranks <= 5; ranks++) {
+        struct counts counts[2];
+        for (int wide = 0; wide < 2; wide++) {
+            struct sim_world_options options = world_options(ranks);
+            options.wide = wide ? SIM_WIDE_AT_ONCE : SIM_WIDE_NEVER;
+            options.cores = 2;
+            struct world_result result =
+                world_try_look(options, meet_and_compute, count, &counts[wide]);
+            wrong += result.outcome != OUTCOME_FINISHED || result.failed;
+        }
+        tap_note("%d ranks: %llu and %llu switches, wide %u", ranks,
+                 (unsigned long long)counts[0].switches, (unsigned long long)counts[1].switches,
+                 counts[1].widened);
+        wrong += counts[0].widened || (ranks == 1 && counts[1].widened) ||
+                 counts[0].steps != counts[1].steps || counts[0].switches != counts[1].switches;
+    }
+    tap_is_int(wrong, 0,
+               "a world of one rank does not become wide, and wide worlds count the same steps and "
+               "switches");
+}
+
 int main(void)
 {
     test_casts();
@@ -511,6 +561,7 @@ int main(void)
     test_unable();
     test_enter_from_outside();
     test_paces();
+    test_wide();
     world_test("a rank knows its number, its world and its time", look_around, WORLD_ANY);
     return tap_done();
 }
