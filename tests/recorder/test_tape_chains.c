@@ -25,6 +25,7 @@ enum step_kind {
 static struct {
     int ranks, n, count, who, wrong, second; /* steps; `second` is nearer to the input, -1: none */
     enum diff_type type;
+    bool looped; /* own operations run in a loop of two steps that keeps few states */
     struct step {
         enum step_kind kind;
         int from, other, at; /* values; root, or how far */
@@ -130,6 +131,25 @@ static struct diff_tensor *leave(struct diff_tape *tape, struct diff_tensor *x, 
     return rank == plan.who ? diff_constant(tape, plan.type, 1, &shape, diff_values(x)) : x;
 }
 
+struct loop {
+    int number, rank;
+};
+
+static void loop_step(struct diff_tape *tape, size_t step, size_t count, struct diff_tensor **state,
+                      void *context)
+{
+    const struct loop *loop = context;
+    (void)tape, (void)count;
+    state[0] = step ? diff_sin(state[0]) : own(state[0], loop->number, loop->rank);
+}
+
+static struct diff_tensor *own_looped(struct diff_tape *tape, struct diff_tensor *x,
+                                      struct loop *loop)
+{
+    diff_checkpoint(tape, 2, 0, loop_step, 1, &x, loop);
+    return x;
+}
+
 static struct diff_tensor *communicate(struct diff_tensor *x, const struct step *step, int rank)
 {
     int ranks = plan.ranks;
@@ -156,6 +176,7 @@ static void program(void)
     struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
     struct diff_tensor *values[STEPS + 1], *loss = NULL;
     double numbers[N_MOST], weights[N_MOST];
+    struct loop loops[STEPS];
     size_t half = (size_t)plan.n / 2;
     int rank;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -167,6 +188,7 @@ static void program(void)
     struct diff_tensor *weight = vector(tape, NULL, weights);
     for (int s = 0; s < plan.count; s++) {
         const struct step *step = &plan.steps[s];
+        loops[s] = (struct loop){s, rank};
         struct diff_tensor *x = values[step->from], *y = values[step->other];
         if (step->kind == SINE)
             x = diff_sin(x);
@@ -180,7 +202,7 @@ static void program(void)
         else if (step->kind == LEAVES)
             x = leave(tape, x, rank);
         else if (step->kind == OWN)
-            x = own(x, s, rank);
+            x = plan.looped ? own_looped(tape, x, &loops[s]) : own(x, s, rank);
         else
             x = diff_scale(communicate(x, step, rank), 0.6);
         values[s + 1] = x;
@@ -198,6 +220,7 @@ static void plan_draw(int wrong)
     plan.ranks = 1 + below(RANKS_MOST);
     plan.n = plan.ranks * EACH;
     plan.type = wrong || below(4) ? DIFF_DOUBLE : DIFF_FLOAT;
+    plan.looped = wrong < 3 && below(3) == 0;
     plan.count = 3 + below(STEPS - 2);
     plan.who = below(plan.ranks);
     plan.wrong = plan.second = -1;

@@ -150,7 +150,7 @@ static void read_counts(struct reader *reader)
                       "SELECT op_id,send,receive FROM counts WHERE run_id=? ORDER BY op_id"))
         return;
     while (reader_next(reader)) {
-        uint32_t sends = 0, receives = 0;
+        uint32_t sends, receives;
         int64_t *send = numbers(reader_text(reader->rows, 1), &sends);
         int64_t *receive = numbers(reader_text(reader->rows, 2), &receives);
         if (!send || !receive || sends == receives)
@@ -191,7 +191,7 @@ static int32_t *members(const char *list, uint32_t size)
             values[i] = first + (int32_t)i;
         return values;
     }
-    uint32_t count = 0;
+    uint32_t count;
     int64_t *wide = numbers(list, &count);
     for (uint32_t i = 0; wide && i < count && i < size; i++)
         values[i] = (int32_t)wide[i];
