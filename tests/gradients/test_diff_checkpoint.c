@@ -286,6 +286,33 @@ static void spacing_check(void)
     tap_is_int(beyond, 0, "and where no room is given, none runs more than five times");
 }
 
+/* ---- more than two tensors ---- */
+
+static void turns(struct diff_tape *tape, size_t step, size_t count, struct diff_tensor **state,
+                  void *context)
+{
+    struct diff_tensor *first = state[0];
+    (void)tape, (void)step, (void)context;
+    for (size_t i = 0; i + 1 < count; i++)
+        state[i] = diff_sin(diff_mul(state[i], state[i + 1]));
+    state[count - 1] = diff_add(first, state[count - 1]);
+}
+
+static void many(void)
+{
+    enum { MANY = 5 };
+    struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
+    struct diff_tensor *state[MANY], *sum = NULL;
+    for (int i = 0; i < MANY; i++)
+        state[i] = diff_input(tape, "x", DIFF_DOUBLE, 1, (size_t[]){2},
+                              (double[]){0.4 + 0.1 * i, 0.9 - 0.2 * i});
+    diff_checkpoint(tape, 6, 100, turns, MANY, state, NULL);
+    for (int i = 0; i < MANY; i++)
+        sum = sum ? diff_add(sum, diff_scale(state[i], 1 + i)) : state[i];
+    diff_backward(diff_sum(sum));
+    diff_tape_free(tape);
+}
+
 /* ---- wrong use ---- */
 
 static void grows(struct diff_tape *tape, size_t step, size_t count, struct diff_tensor **state,
@@ -293,6 +320,20 @@ static void grows(struct diff_tape *tape, size_t step, size_t count, struct diff
 {
     (void)tape, (void)step, (void)count, (void)context;
     state[0] = diff_concat(2, (struct diff_tensor *[]){state[0], state[0]});
+}
+
+static void narrows(struct diff_tape *tape, size_t step, size_t count, struct diff_tensor **state,
+                    void *context)
+{
+    (void)tape, (void)step, (void)count, (void)context;
+    state[0] = diff_cast(state[0], DIFF_FLOAT);
+}
+
+static void forgets(struct diff_tape *tape, size_t step, size_t count, struct diff_tensor **state,
+                    void *context)
+{
+    (void)tape, (void)step, (void)count, (void)context;
+    state[0] = NULL;
 }
 
 static void asks(struct diff_tape *tape, size_t step, size_t count, struct diff_tensor **state,
@@ -325,6 +366,16 @@ static void state_grows(void)
     misuse(grows, 0);
 }
 
+static void state_narrows(void)
+{
+    misuse(narrows, 0);
+}
+
+static void state_forgotten(void)
+{
+    misuse(forgets, 0);
+}
+
 static void input_within(void)
 {
     misuse(asks, 0);
@@ -344,6 +395,8 @@ static void misuse_check(void)
 {
     tap_ok(diff_world_outcome(nothing_wrong, 2) == OUTCOME_FINISHED, "a step that squares is fine");
     tap_ok(diff_world_outcome(state_grows, 2) != OUTCOME_FINISHED, "a state that grows is refused");
+    tap_ok(diff_world_outcome(state_narrows, 2) == OUTCOME_ABORTED, "one of another type");
+    tap_ok(diff_world_outcome(state_forgotten, 2) == OUTCOME_ABORTED, "and none");
     tap_ok(diff_world_outcome(input_within, 2) != OUTCOME_FINISHED,
            "an input in a step is refused");
     tap_ok(diff_world_outcome(recorded_pass, 2) != OUTCOME_FINISHED,
@@ -356,6 +409,7 @@ int main(void)
     gradients_check();
     runs_count();
     spacing_check();
+    gradients_are_right("a state of five tensors", many, 1, 2);
     misuse_check();
     return tap_done();
 }
