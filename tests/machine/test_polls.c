@@ -149,6 +149,66 @@ static void use_what_is_gone(int rank, int size)
     expect(class == MPI_ERR_REQUEST, "Wait: class %d of rank %d", class, rank);
 }
 
+/* ---- whose message a receive has ---- */
+
+static bool peek(MPI_Request request, int source, int tag)
+{
+    int from = -9, with = -9;
+    bool has = sim_request_peek((const void *)request, &from, &with);
+    return has ? from == source && with == tag : from == -9 && with == -9 && source < 0;
+}
+
+static void peek_at_all(int rank, int size)
+{
+    MPI_Request request, sent, persistent;
+    int value = rank, got = -1, before = (rank + size - 1) % size, after = (rank + 1) % size;
+    for (int any = 0; any < 2; any++) {
+        expect(peek(MPI_REQUEST_NULL, -1, 0), "no request has a message");
+        SIM_Batch_begin();
+        MPI_Irecv(&got, 1, MPI_INT, any ? MPI_ANY_SOURCE : before, any ? MPI_ANY_TAG : 5,
+                  MPI_COMM_WORLD, &request);
+        expect(peek(request, -1, 0), "nothing has been sent");
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Isend(&value, 1, MPI_INT, after, 5, MPI_COMM_WORLD, &sent);
+        SIM_Batch_end();
+        expect(peek(sent, -1, 0), "a send has no message");
+        MPI_Barrier(MPI_COMM_WORLD);
+        expect(peek(request, before, 5), "whose message it has");
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        MPI_Wait(&sent, MPI_STATUS_IGNORE);
+        expect(got == before, "the message of %d", got);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    MPI_Recv_init(&got, 1, MPI_INT, 0, 6, MPI_COMM_SELF, &persistent);
+    expect(peek(persistent, -1, 0), "it has not begun");
+    MPI_Start(&persistent);
+    expect(peek(persistent, -1, 0), "nobody has sent");
+    MPI_Send(&value, 1, MPI_INT, 0, 6, MPI_COMM_SELF);
+    expect(peek(persistent, 0, 6), "a persistent one");
+    MPI_Wait(&persistent, MPI_STATUS_IGNORE);
+    expect(peek(persistent, -1, 0), "it is inactive");
+    MPI_Request_free(&persistent);
+    MPI_Irecv(&got, 1, MPI_INT, MPI_PROC_NULL, 7, MPI_COMM_SELF, &request);
+    expect(peek(request, -1, 0), "nobody's message");
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+static void test_peeks(void)
+{
+    static const char *const models[] = {"", ", in a rendezvous", ", in batches"};
+    for (int model = SIM_SEND_EAGER; model <= SIM_SEND_BATCH; model++)
+        for (int late = 0; late < 2; late++) {
+            struct sim_world_options options = world_options(3);
+            options.send_model = (enum sim_send_model)model;
+            options.late_receives = late;
+            struct world_result result = world_try(options, peek_at_all);
+            tap_is_str(result.outcome == OUTCOME_FINISHED ? result.text
+                                                          : world_outcomes[result.outcome],
+                       "", "a receive knows whose message it has%s%s", models[model],
+                       late ? ", and before it is filled" : "");
+        }
+}
+
 int main(void)
 {
     for (way = TEST; way < WAYS; way++)
@@ -165,5 +225,6 @@ int main(void)
     struct world_result result = world_try(world_options(1), use_what_is_gone);
     tap_is_str(result.outcome == OUTCOME_FINISHED ? result.text : world_outcomes[result.outcome],
                "", "a request that is gone is none");
+    test_peeks();
     return tap_done();
 }
