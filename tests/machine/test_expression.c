@@ -207,6 +207,7 @@ static void test_registers(void)
                 put(DW_OP_regx, r, 99);
             wrong += ask(&got) != (known ? DEBUG_VALUE : DEBUG_REGISTER) || got != expected;
             count = 0;
+            put(DW_OP_lit0 + 1, 0, 0); /* must not be the answer */
             if (r < 32 && !x)
                 put(DW_OP_breg0 + r, 5, 77);
             else
@@ -244,6 +245,7 @@ static void test_frame_base(void)
         uintptr_t got = 0;
         base_ops[0] = (Dwarf_Op){.atom = (uint8_t)rows[i].atom, .number = rows[i].number};
         count = 0;
+        put(DW_OP_lit0 + 1, 0, 0);
         put(DW_OP_fbreg, (uint64_t)-40, 0);
         enum debug_place place = ask(&got);
         tap_ok(place == rows[i].place &&
@@ -259,6 +261,7 @@ static void test_frame_base(void)
     frame_draw();
     frame.cfa = 0;
     count = 0;
+    put(DW_OP_lit0 + 1, 0, 0);
     put(DW_OP_call_frame_cfa, 0, 0);
     tap_is_int(ask(&got), DEBUG_NOWHERE,
                "a frame whose stack pointer is not known has no place by it");

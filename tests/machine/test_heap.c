@@ -134,6 +134,8 @@ static void allocate(struct known *object)
     HOLDS(way != 1 || all_are(memory, size, 0), "zeros of calloc");
     HOLDS(way == 1 || !stale || all_are(memory, size, STALE), "what nobody has written, by way %d",
           way);
+    HOLDS(stale || size < 16 || !all_are(memory, size, STALE),
+          "memory is overwritten, which nobody asked for");
     mark(object);
 }
 

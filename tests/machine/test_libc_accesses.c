@@ -791,6 +791,8 @@ int main(void)
     test("libc", "functions of libc touch the bytes that C says, and do what they stand for");
 #if !SANITIZED_THREAD
     test("loads", "loads and stores touch their bytes, wherever others were before");
+    uint32_t nobodys = 7;
+    tap_is_int(__tsan_atomic32_load(&nobodys, 0), 7, "an atomic load by nobody's thread is one");
     test("atomics", "atomic operations touch their bytes, and do what they stand for");
 #endif
     fclose(file);
