@@ -189,6 +189,15 @@ typedef NEST(NEST(NEST(NEST(NEST(NEST(NEST(int))))))) eight_deep;
 typedef NEST(NEST(NEST(NEST(NEST(
     NEST(NEST(NEST(NEST(NEST(NEST(NEST(NEST(NEST(NEST(NEST(NEST(NEST(int)))))))))))))))))) too_deep;
 
+#define ARRAY_OF(inside)                                                                           \
+    struct {                                                                                       \
+        inside in[2];                                                                              \
+        char side;                                                                                 \
+    }
+typedef ARRAY_OF(ARRAY_OF(ARRAY_OF(ARRAY_OF(ARRAY_OF(ARRAY_OF(int)))))) deep_arrays;
+typedef ARRAY_OF(ARRAY_OF(
+    ARRAY_OF(ARRAY_OF(ARRAY_OF(ARRAY_OF(ARRAY_OF(ARRAY_OF(ARRAY_OF(int))))))))) too_deep_arrays;
+
 struct like {
     char mark;
     int number;
@@ -222,6 +231,8 @@ void *shape_void;
 struct pair *shape_pairs;
 eight_deep shape_deep;
 too_deep shape_too_deep;
+deep_arrays shape_deep_arrays;
+too_deep_arrays shape_too_deep_arrays;
 struct like shape_most[2048], shape_more[2049];
 struct {
     struct like likes[2048];
@@ -276,6 +287,8 @@ const struct shape shapes[] = {
     POINTER(shape_pairs, "struct pair", pair_rows),
     WHOLE(shape_deep, "struct without a name"),
     OPAQUE(shape_too_deep, "struct without a name"),
+    WHOLE(shape_deep_arrays, "struct without a name"),
+    OPAQUE(shape_too_deep_arrays, "struct without a name"),
     VARIABLE(shape_most, shape_most[0], 2048, "struct like", like_rows),
     VARIABLE(shape_more, shape_more[0], 2049, "struct like", like_rows),
     WHOLE(shape_most_leaves, "struct without a name"),

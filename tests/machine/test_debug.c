@@ -239,6 +239,11 @@ static void file_is(const char *how, const char *compiler, bool frames)
           "eight structures in one another");
     HOLDS(debug_variable_holding(file, (uintptr_t)most->address - bias)->type->leaf_count == 4096,
           "a type of 4096 numbers");
+    const struct shape *arrays = shape_named(all, count, "shape_deep_arrays");
+    const struct debug_leaf *first =
+        debug_type_leaf(debug_variable_holding(file, (uintptr_t)arrays->address - bias)->type, 0);
+    HOLDS(first && first->kind == DEBUG_INTEGER && first->size == sizeof(int),
+          "six arrays of structures in one another");
     HOLDS(debug_file_get(path) == file && debug_file_dwarf(file), "the file once more");
     tap_is_str(wrong, "", "%s: variables and types are those of the language", how);
     *wrong = '\0';
