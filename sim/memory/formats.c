@@ -6,22 +6,57 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #pragma GCC diagnostic ignored "-Wformat-nonliteral" /* formats are the program's */
 
-/* The text that a format's arguments lead to: all of it, or where a precision may end it sooner, its
- * first byte. Without knowing an argument nobody knows where the next one is. */
+enum { ARGUMENTS = 64, FROM_ARGUMENT = -1, NO_PRECISION = -2 };
+
+/* What a format says of how far its arguments are read, by argument: a number, FROM_ARGUMENT (the one before says it), NO_PRECISION.
+ * False: it numbers its arguments. */
+static bool precisions_of(const char *format, int precisions[ARGUMENTS])
+{
+    int argument = 0;
+    for (const char *at = strchr(format, '%'); at; at = strchr(at, '%')) {
+        int precision = NO_PRECISION;
+        for (at++; *at && strchr("-+ #0'I*123456789$", *at); at++) {
+            if (*at == '$')
+                return false;
+            argument += *at == '*';
+        }
+        if (*at == '.') {
+            precision = at[1] == '*' ? FROM_ARGUMENT : (int)strtol(at + 1, NULL, 10);
+            argument += at[1] == '*';
+            at += 1 + strspn(at + 1, "*0123456789");
+        }
+        at += strspn(at, "hlLqjzt");
+        bool takes = *at && *at != '%' && *at != 'm';
+        if (takes && argument < ARGUMENTS)
+            precisions[argument] = precision;
+        argument += takes;
+        at += *at != 0;
+    }
+    return true;
+}
+
+static size_t read_of(const char *text, int precision)
+{
+    size_t most = precision < 0 ? SIZE_MAX : (size_t)precision, length = strnlen(text, most);
+    return length < most ? length + 1 : most;
+}
+
+/* The text that a format's arguments lead to, as far as it is read; where a format numbers its arguments and has precisions, the first byte
+ * of each. Without knowing an argument nobody knows where the next one is. */
 static void tell_arguments(const char *format, va_list arguments, const void *site)
 {
-    enum { MOST = 64 };
-    int types[MOST];
+    int types[ARGUMENTS], precisions[ARGUMENTS] = {0}, number = 0;
     if (!sim_access_matters())
         return;
-    size_t count = parse_printf_format(format, MOST, types);
-    bool whole = !strchr(format, '.');
+    size_t count = parse_printf_format(format, ARGUMENTS, types);
+    bool known = precisions_of(format, precisions), whole = known || !strchr(format, '.');
     sim_access_range(format, strlen(format) + 1, false, site);
-    for (size_t i = 0; i < count && i < MOST; i++) {
+    for (size_t i = 0; i < count && i < ARGUMENTS; i++) {
         int type = types[i] & ~PA_FLAG_MASK;
         const char *text;
         if (types[i] & PA_FLAG_PTR) {
@@ -33,7 +68,7 @@ static void tell_arguments(const char *format, va_list arguments, const void *si
             if (types[i] & (PA_FLAG_LONG_LONG | PA_FLAG_LONG))
                 (void)va_arg(arguments, long long);
             else
-                (void)va_arg(arguments, int);
+                number = va_arg(arguments, int);
             break;
         case PA_CHAR:
             (void)va_arg(arguments, int);
@@ -54,8 +89,10 @@ static void tell_arguments(const char *format, va_list arguments, const void *si
             break;
         case PA_STRING:
             text = va_arg(arguments, const char *);
+            if (known && precisions[i] != FROM_ARGUMENT)
+                number = precisions[i];
             if (text)
-                sim_access_range(text, whole ? strlen(text) + 1 : 1, false, site);
+                sim_access_range(text, whole ? read_of(text, known ? number : -1) : 1, false, site);
             break;
         default:
             return;
