@@ -232,9 +232,10 @@ test:
 	@$(MAKE) --no-print-directory check
 
 scripts  := $(wildcard tests/*/*.t)
-# ThreadSanitizer is for ranks that are OS threads: the conformance suite, without the worlds too large for it.
+# ThreadSanitizer is for ranks that are OS threads: the conformance suite, without the worlds too large for it, and what looks at memory with
+# ranks that are not.
 ifeq ($(SAN),thread)
-tests    := $(filter-out %_scale,$(filter $(BUILD)/tests/conformance/%,$(tests)))
+tests    := $(filter-out %_scale %_regions,$(filter $(BUILD)/tests/conformance/%,$(tests)))
 scripts  :=
 endif
 # The documents speak of build/simrun.
