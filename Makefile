@@ -199,8 +199,7 @@ $(BUILD)/gen/abi_values.h: tests/data/mpi-abi-values.tsv
 	@sed -n '/^#/d; s/\t\(0x[0-9a-f]*\) \((MPI_.*)\)$$/\t\2\1/; s/\t/, /; s/.*/ABI_VALUE(&)/p' $< >$@
 
 # One test program per object; all link everything but the command line's main, and a malloc with fences where they have none of their
-# own. The conformance suite of collectives is several. They are many: a quick linker, where there is one (lld takes half of gold's time, a
-# third of the usual one's).
+# own. The conformance suite of collectives is several. They are many: a quick linker, where there is one.
 quick_link := $(shell for linker in lld $(if $(filter gcc%,$(variant)),gold); do echo 'int main(void){return 0;}' | $(CC) -fuse-ld=$$linker -x c -o /dev/null - 2>/dev/null && echo -fuse-ld=$$linker && break; done)
 fence    := $(BUILD)/obj/tests/fences/libfence.a
 $(fence): $(fence:libfence.a=fence.o)

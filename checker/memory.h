@@ -17,6 +17,11 @@ static inline int check_order_of(uint64_t a, uint64_t b)
 {
     return (a > b) - (a < b);
 }
+/* The same of numbers in an array. */
+static inline int check_by_number(const void *a, const void *b)
+{
+    return check_order_of(*(const uint32_t *)a, *(const uint32_t *)b);
+}
 /* Formatted text, owned by the caller. */
 char *check_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

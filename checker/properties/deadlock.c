@@ -21,7 +21,7 @@ static int nearness(const struct trace_op *blocked, const struct trace_op *other
     enum op_class mine = check_class(blocked), theirs = check_class(other);
     bool opposite = mine == CLASS_SEND ? theirs == CLASS_RECEIVE : theirs == CLASS_SEND;
     bool toward = other->peer == TRACE_ANY || other->peer == (int32_t)blocked->rank;
-    if (!opposite || !toward || !hang_is_alone(other))
+    if (!opposite || !toward || !hang_is_unmatched(other))
         return 0;
     bool tags = blocked->tag == other->tag || blocked->tag == TRACE_ANY || other->tag == TRACE_ANY;
     if (blocked->form->comm != other->form->comm) {
@@ -317,12 +317,6 @@ static bool same_place(const struct trace *trace, uint32_t a, uint32_t b)
            trace->ops[a].kind == trace->ops[b].kind;
 }
 
-static int by_rank(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* The ranks that never come, in order; those that are absent from a call in the same way together.
  */
 static void report_all_missing(struct finding *finding, const struct check_context *context,
@@ -330,7 +324,7 @@ static void report_all_missing(struct finding *finding, const struct check_conte
 {
     const struct trace *trace = context->trace;
     const struct trace_op *waiting = &trace->ops[op];
-    qsort(over, count, sizeof *over, by_rank);
+    qsort(over, count, sizeof *over, check_by_number);
     bool alike =
         count > 1 && check_class(waiting) == CLASS_COLLECTIVE && waiting->kind != OP_FINALIZE;
     uint32_t calls = alike ? calls_of(context, over[0], waiting->form->comm) : 0;
@@ -518,7 +512,7 @@ static void report_livelock(const struct check_context *context, struct findings
         finding_op_add(finding, op, "core");
     }
     hang_init(&hang, context, NULL);
-    hang_tell_alone(&hang, finding);
+    hang_tell_unmatched(&hang, finding);
     hang_release(&hang);
     finish(finding, context);
 }

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-bool hang_is_alone(const struct trace_op *op)
+bool hang_is_unmatched(const struct trace_op *op)
 {
     enum op_class class = check_class(op);
     return (class == CLASS_SEND || class == CLASS_RECEIVE) && op->match == TRACE_NO &&
@@ -21,21 +21,21 @@ static bool stands(const struct hang *hang, uint32_t rank)
            hang->context->blocked[rank] != TRACE_NO;
 }
 
-static void find_alone(struct hang *hang)
+static void find_unmatched(struct hang *hang)
 {
     const struct trace *trace = hang->context->trace;
     hang->begin = check_new(trace->ranks + 1, sizeof *hang->begin);
     for (size_t i = 0; i < trace->op_count; i++)
-        hang->alone_count += hang_is_alone(&trace->ops[i]);
-    hang->alone = check_new(hang->alone_count, sizeof *hang->alone);
-    hang->loose = check_new(hang->alone_count, sizeof *hang->loose);
+        hang->unmatched_count += hang_is_unmatched(&trace->ops[i]);
+    hang->unmatched = check_new(hang->unmatched_count, sizeof *hang->unmatched);
+    hang->loose = check_new(hang->unmatched_count, sizeof *hang->loose);
     size_t count = 0;
     for (uint32_t rank = 0; rank < trace->ranks; rank++) {
         hang->begin[rank] = (uint32_t)count;
         for (size_t i = trace->rank_begin[rank]; i < trace->rank_begin[rank + 1]; i++) {
-            if (!hang_is_alone(&trace->ops[i]))
+            if (!hang_is_unmatched(&trace->ops[i]))
                 continue;
-            hang->alone[count++] = (uint32_t)i;
+            hang->unmatched[count++] = (uint32_t)i;
             if (!stands(hang, rank))
                 hang->loose[hang->loose_count++] = (uint32_t)i;
         }
@@ -53,15 +53,16 @@ static void find_peers(struct hang *hang)
 {
     const struct trace *trace = hang->context->trace;
     hang->to_begin = check_new(trace->ranks + 2, sizeof *hang->to_begin);
-    hang->to = check_new(hang->alone_count, sizeof *hang->to);
-    for (size_t i = 0; i < hang->alone_count; i++)
-        if (has_peer(hang, hang->alone[i]))
-            hang->to_begin[trace->ops[hang->alone[i]].peer + 2]++;
+    hang->to = check_new(hang->unmatched_count, sizeof *hang->to);
+    for (size_t i = 0; i < hang->unmatched_count; i++)
+        if (has_peer(hang, hang->unmatched[i]))
+            hang->to_begin[trace->ops[hang->unmatched[i]].peer + 2]++;
     for (uint32_t rank = 2; rank < trace->ranks + 2; rank++)
         hang->to_begin[rank] += hang->to_begin[rank - 1];
-    for (size_t i = 0; i < hang->alone_count; i++)
-        if (has_peer(hang, hang->alone[i]))
-            hang->to[hang->to_begin[trace->ops[hang->alone[i]].peer + 1]++] = hang->alone[i];
+    for (size_t i = 0; i < hang->unmatched_count; i++)
+        if (has_peer(hang, hang->unmatched[i]))
+            hang->to[hang->to_begin[trace->ops[hang->unmatched[i]].peer + 1]++] =
+                hang->unmatched[i];
 }
 
 static void find_unstarted(struct hang *hang)
@@ -89,10 +90,10 @@ void hang_init(struct hang *hang, const struct check_context *context,
     for (uint32_t rank = 0; rank < ranks; rank++)
         if (stands(hang, rank) && hang->reach.astray[rank])
             hang->astray[hang->astray_count++] = rank;
-    find_alone(hang);
+    find_unmatched(hang);
     find_peers(hang);
     find_unstarted(hang);
-    hang->ops = check_new(3 * hang->alone_count, sizeof *hang->ops);
+    hang->ops = check_new(2 * hang->unmatched_count, sizeof *hang->ops);
     hang->named = check_new(context->trace->op_count, sizeof *hang->named);
 }
 
@@ -102,7 +103,7 @@ void hang_release(struct hang *hang)
     free(hang->core);
     free(hang->waiting);
     free(hang->astray);
-    free(hang->alone);
+    free(hang->unmatched);
     free(hang->begin);
     free(hang->to);
     free(hang->to_begin);
@@ -112,17 +113,11 @@ void hang_release(struct hang *hang)
     free(hang->named);
 }
 
-static int by_number(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* In order, each once; how many are left. */
 static size_t sort_once(uint32_t *numbers, size_t count)
 {
     size_t left = 0;
-    qsort(numbers, count, sizeof *numbers, by_number);
+    qsort(numbers, count, sizeof *numbers, check_by_number);
     for (size_t i = 0; i < count; i++)
         if (i == 0 || numbers[i] != numbers[i - 1])
             numbers[left++] = numbers[i];
@@ -150,38 +145,48 @@ static void tell_waiting(const struct hang *hang, struct finding *finding)
         finding_detail(finding, "Only wait: %u more ranks.\n", more);
 }
 
-static void tell_alone(struct hang *hang, struct finding *finding, const uint32_t *ops,
-                       size_t count)
+static bool is_among(uint32_t op, const uint32_t *ops, size_t count)
 {
-    unsigned listed = 0, more = 0;
-    size_t before = finding->op_count;
-    for (size_t i = 0; i < before; i++)
-        if (finding->ops[i].op != TRACE_NO)
-            hang->named[finding->ops[i].op] = true;
-    for (size_t i = 0; i < count; i++) {
-        if (hang->named[ops[i]])
+    return count && bsearch(&op, ops, count, sizeof *ops, check_by_number);
+}
+
+/* Those of two lists, each in order, that the finding does not name yet: the first are told, the others counted. */
+static void tell_unmatched(struct hang *hang, struct finding *finding, const uint32_t *ops,
+                           size_t count, const uint32_t *loose, size_t loose_count)
+{
+    size_t before = finding->op_count, left = count + loose_count, at = 0, at_loose = 0, listed = 0;
+    for (size_t i = 0; i < before; i++) {
+        uint32_t op = finding->ops[i].op;
+        if (op == TRACE_NO || hang->named[op])
             continue;
-        char place[PLACE_TEXT];
-        if (listed++ < PLACES_LISTED_MAX) {
-            finding_detail(finding, "Unmatched: %s.\n",
-                           check_place(hang->context->trace, ops[i], place, sizeof place));
-            finding_op_add(finding, ops[i], "unmatched");
-        } else {
-            more++;
-        }
+        hang->named[op] = true;
+        left -= is_among(op, ops, count) || is_among(op, loose, loose_count);
     }
-    if (more)
-        finding_detail(finding, "Unmatched: %u more operations.\n", more);
+    while (listed < PLACES_LISTED_MAX && (at < count || at_loose < loose_count)) {
+        bool own = at < count && (at_loose == loose_count || ops[at] < loose[at_loose]);
+        uint32_t op = own ? ops[at++] : loose[at_loose++];
+        char place[PLACE_TEXT];
+        if (hang->named[op])
+            continue;
+        finding_detail(finding, "Unmatched: %s.\n",
+                       check_place(hang->context->trace, op, place, sizeof place));
+        finding_op_add(finding, op, "unmatched");
+        listed++;
+    }
+    if (left > listed)
+        finding_detail(finding, "Unmatched: %zu more operations.\n", left - listed);
     for (size_t i = 0; i < before; i++)
         if (finding->ops[i].op != TRACE_NO)
             hang->named[finding->ops[i].op] = false;
 }
 
+/* To the operations that a hang tells of, those that are not loose. */
 static size_t add_range(const struct hang *hang, const uint32_t *from, uint32_t begin, uint32_t end,
                         size_t count)
 {
     for (uint32_t i = begin; i < end; i++)
-        hang->ops[count++] = from[i];
+        if (stands(hang, hang->context->trace->ops[from[i]].rank))
+            hang->ops[count++] = from[i];
     return count;
 }
 
@@ -192,21 +197,21 @@ void hang_tell_around(struct hang *hang, struct finding *finding)
     hang->waiting_count =
         wait_reach_waiting(&hang->reach, hang->core, hang->core_count, hang->waiting);
     for (size_t i = 0; i < hang->astray_count; i++)
-        if (!bsearch(&hang->astray[i], hang->core, hang->core_count, sizeof *hang->core, by_number))
+        if (!is_among(hang->astray[i], hang->core, hang->core_count))
             hang->waiting[hang->waiting_count++] = hang->astray[i];
     hang->waiting_count = sort_once(hang->waiting, hang->waiting_count);
     tell_waiting(hang, finding);
     for (size_t i = 0; i < hang->core_count; i++) {
         uint32_t rank = hang->core[i];
-        count = add_range(hang, hang->alone, hang->begin[rank], hang->begin[rank + 1], count);
+        count = add_range(hang, hang->unmatched, hang->begin[rank], hang->begin[rank + 1], count);
         count = add_range(hang, hang->to, hang->to_begin[rank], hang->to_begin[rank + 1], count);
     }
     for (size_t i = 0; i < hang->waiting_count; i++) {
         uint32_t rank = hang->waiting[i];
-        count = add_range(hang, hang->alone, hang->begin[rank], hang->begin[rank + 1], count);
+        count = add_range(hang, hang->unmatched, hang->begin[rank], hang->begin[rank + 1], count);
     }
-    count = add_range(hang, hang->loose, 0, (uint32_t)hang->loose_count, count);
-    tell_alone(hang, finding, hang->ops, sort_once(hang->ops, count));
+    tell_unmatched(hang, finding, hang->ops, sort_once(hang->ops, count), hang->loose,
+                   hang->loose_count);
 }
 
 void hang_tell_all(struct hang *hang, struct finding *finding, uint32_t rank)
@@ -216,12 +221,12 @@ void hang_tell_all(struct hang *hang, struct finding *finding, uint32_t rank)
         if (other != rank && stands(hang, other))
             hang->waiting[hang->waiting_count++] = other;
     tell_waiting(hang, finding);
-    hang_tell_alone(hang, finding);
+    hang_tell_unmatched(hang, finding);
 }
 
-void hang_tell_alone(struct hang *hang, struct finding *finding)
+void hang_tell_unmatched(struct hang *hang, struct finding *finding)
 {
-    tell_alone(hang, finding, hang->alone, hang->alone_count);
+    tell_unmatched(hang, finding, hang->unmatched, hang->unmatched_count, NULL, 0);
 }
 
 void hang_tell_unstarted(const struct hang *hang, struct finding *finding)

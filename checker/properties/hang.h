@@ -1,4 +1,4 @@
-/* What is told around a hang: who stands because its core does, and what stayed alone. What a trace has of both is looked up once, so that
+/* What is told around a hang: who stands because its core does, and what stayed unmatched. What a trace has of both is looked up once, so that
  * many hangs beside each other take the time of what is told of each. */
 #ifndef CHECKER_PROPERTIES_HANG_H
 #define CHECKER_PROPERTIES_HANG_H
@@ -16,10 +16,10 @@ struct hang {
     size_t waiting_count;
     uint32_t *astray; /* ranks that stand, and no hang is why */
     size_t astray_count;
-    /* Operations that stayed alone, in order: all; [begin[r], begin[r + 1]) are rank r's; by whom they are to; those of ranks that do
+    /* Operations that stayed unmatched, in order: all; [begin[r], begin[r + 1]) are rank r's; by whom they are to; those of ranks that do
      * not stand. */
-    uint32_t *alone, *begin, *to, *to_begin, *loose;
-    size_t alone_count, loose_count;
+    uint32_t *unmatched, *begin, *to, *to_begin, *loose;
+    size_t unmatched_count, loose_count;
     uint32_t *ops; /* those that a hang tells of */
     uint32_t *unstarted;
     size_t unstarted_count;
@@ -31,14 +31,14 @@ void hang_init(struct hang *hang, const struct check_context *context,
 void hang_release(struct hang *hang);
 
 /* A send or receive without a partner. */
-bool hang_is_alone(const struct trace_op *op);
+bool hang_is_unmatched(const struct trace_op *op);
 
-/* What stands and stayed alone around the core, as details of the finding. A hang of others is a finding of its own. */
+/* What stands and stayed unmatched around the core, as details of the finding. A hang of others is a finding of its own. */
 void hang_tell_around(struct hang *hang, struct finding *finding);
-/* All that stand but `rank`, and all that stayed alone. */
+/* All that stand but `rank`, and all that stayed unmatched. */
 void hang_tell_all(struct hang *hang, struct finding *finding, uint32_t rank);
-/* All that stayed alone. */
-void hang_tell_alone(struct hang *hang, struct finding *finding);
+/* All that stayed unmatched. */
+void hang_tell_unmatched(struct hang *hang, struct finding *finding);
 /* Who waited for a persistent request that nobody had started went on, and nothing was sent. */
 void hang_tell_unstarted(const struct hang *hang, struct finding *finding);
 

@@ -8,23 +8,18 @@
 
 enum { ALL_TARGETS = INT_MIN };
 
-static int compare(uint64_t a, uint64_t b)
-{
-    return (a > b) - (a < b);
-}
-
 static int by_lock(const void *a, const void *b)
 {
     const struct hold *x = a, *y = b;
-    int order = compare(x->window, y->window);
+    int order = check_order_of(x->window, y->window);
     if (!order)
         order = (x->target > y->target) - (x->target < y->target);
-    return order ? order : compare(x->rank, y->rank);
+    return order ? order : check_order_of(x->rank, y->rank);
 }
 
 static int by_rank(const void *a, const void *b)
 {
-    return compare(((const struct hold *)a)->rank, ((const struct hold *)b)->rank);
+    return check_order_of(((const struct hold *)a)->rank, ((const struct hold *)b)->rank);
 }
 
 /* Sorts, and adds up what is of one lock and rank; how many are left that are not 0. */

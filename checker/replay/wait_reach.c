@@ -27,22 +27,21 @@ static void see(struct wait_reach *reach, uint32_t node)
     if (reach->seen[node] == reach->question)
         return;
     reach->seen[node] = reach->question;
-    reach->stack[reach->top++] = node;
     reach->found[reach->found_count++] = node;
 }
 
 static void ask(struct wait_reach *reach)
 {
     reach->question++;
-    reach->top = reach->found_count = 0;
+    reach->found_count = 0;
 }
 
 /* Finds who stands because those do that are seen. */
 static void go_back(struct wait_reach *reach)
 {
     const struct wait_graph *graph = reach->graph;
-    while (reach->top) {
-        uint32_t to = reach->stack[--reach->top];
+    for (size_t next = 0; next < reach->found_count; next++) {
+        uint32_t to = reach->found[next];
         for (uint32_t i = reach->begin[to]; i < reach->begin[to + 1]; i++)
             if (!graph->nodes[reach->from[i]].goes)
                 see(reach, reach->from[i]);
@@ -73,12 +72,6 @@ static void find_astray(struct wait_reach *reach)
         reach->astray[n] = !graph->nodes[n].goes && reach->seen[n] != reach->question;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 size_t wait_reach_waiting(struct wait_reach *reach, const uint32_t *ranks, size_t count,
                           uint32_t *waiting)
 {
@@ -91,7 +84,7 @@ size_t wait_reach_waiting(struct wait_reach *reach, const uint32_t *ranks, size_
     for (size_t i = given; i < reach->found_count; i++)
         if (reach->found[i] < reach->graph->context->trace->ranks)
             waiting[waiting_count++] = reach->found[i];
-    qsort(waiting, waiting_count, sizeof *waiting, by_number);
+    qsort(waiting, waiting_count, sizeof *waiting, check_by_number);
     return waiting_count;
 }
 
@@ -99,7 +92,6 @@ void wait_reach_init(struct wait_reach *reach, const struct wait_graph *graph)
 {
     *reach = (struct wait_reach){.graph = graph,
                                  .astray = check_new(graph->count, sizeof *reach->astray),
-                                 .stack = check_new(graph->count, sizeof *reach->stack),
                                  .found = check_new(graph->count, sizeof *reach->found),
                                  .seen = check_new(graph->count, sizeof *reach->seen)};
     find_ends(reach);
@@ -111,7 +103,6 @@ void wait_reach_release(struct wait_reach *reach)
     free(reach->begin);
     free(reach->from);
     free(reach->astray);
-    free(reach->stack);
     free(reach->found);
     free(reach->seen);
 }

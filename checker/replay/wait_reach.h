@@ -8,11 +8,10 @@
 struct wait_reach {
     const struct wait_graph *graph;
     uint32_t *begin, *from; /* the edges to node n come from from[begin[n]] and on */
-    bool *astray; /* by node: stands, and nothing that is known to stand for ever is why */
-    uint32_t *stack, *found;
+    bool *astray;   /* by node: stands, and nothing that is known to stand for ever is why */
     uint32_t *seen; /* by node: in which question */
-    uint32_t question;
-    size_t top, found_count;
+    uint32_t question, *found;
+    size_t found_count;
 };
 
 void wait_reach_init(struct wait_reach *reach, const struct wait_graph *graph);

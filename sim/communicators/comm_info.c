@@ -8,8 +8,6 @@
 #include "sim/worlds/open_handles.h"
 #include "sim/worlds/rank_lock.h"
 
-#include <string.h>
-
 int sim_info_check(MPI_Comm handle, MPI_Info info, const char *function)
 {
     if (sim_info_handle_valid(info))
@@ -17,27 +15,21 @@ int sim_info_check(MPI_Comm handle, MPI_Info info, const char *function)
     return sim_error_raise(handle, MPI_ERR_INFO, function, "info is not a valid handle");
 }
 
-static bool promises(const struct sim_info *hints, const char *what)
-{
-    const char *value = sim_info_get(hints, what);
-    return value && !strcmp(value, "true");
-}
-
 void sim_comm_hints(struct sim_comm *comm)
 {
     const struct sim_info *hints = sim_info_from_handle(comm->info);
-    comm->no_any_source = promises(hints, "mpi_assert_no_any_source");
-    comm->no_any_tag = promises(hints, "mpi_assert_no_any_tag");
+    comm->no_any_source = sim_info_says(hints, "mpi_assert_no_any_source", "true");
+    comm->no_any_tag = sim_info_says(hints, "mpi_assert_no_any_tag", "true");
 }
 
 void sim_comm_hints_told(MPI_Info info)
 {
     const struct sim_info *hints = sim_info_from_handle(info);
-    if (promises(hints, "mpi_assert_exact_length"))
+    if (sim_info_says(hints, "mpi_assert_exact_length", "true"))
         record_gap("run", 1,
                    "promises by hints of communicators (mpi_assert_exact_length): whether messages "
                    "are as long as the buffers that receive them");
-    if (promises(hints, "mpi_assert_allow_overtaking"))
+    if (sim_info_says(hints, "mpi_assert_allow_overtaking", "true"))
         record_gap("run", 1,
                    "messages that overtake each other, which mpi_assert_allow_overtaking allows");
 }

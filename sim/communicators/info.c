@@ -91,6 +91,12 @@ const char *sim_info_get(const struct sim_info *info, const char *key)
     return entry ? entry->value : NULL;
 }
 
+bool sim_info_says(const struct sim_info *info, const char *key, const char *value)
+{
+    const char *said = sim_info_get(info, key);
+    return said && !strcmp(said, value);
+}
+
 bool sim_info_delete(struct sim_info *info, const char *key)
 {
     struct sim_info_entry *entry = entry_find(info, key);

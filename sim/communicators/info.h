@@ -34,6 +34,8 @@ struct sim_info *sim_info_copy(const struct sim_info *info);
 bool sim_info_set(struct sim_info *info, const char *key, const char *value);
 /* The value, which lives until the key is set or deleted; NULL: no such key (or `info` is NULL). */
 const char *sim_info_get(const struct sim_info *info, const char *key);
+/* Whether the key has this value. */
+bool sim_info_says(const struct sim_info *info, const char *key, const char *value);
 /* False: no such key. */
 bool sim_info_delete(struct sim_info *info, const char *key);
 

@@ -1,5 +1,4 @@
 /* What a program hangs on windows: attributes, names, info, error handlers, and their group. */
-#include "recorder/recorder.h"
 #include "sim/communicators/info.h"
 #include "sim/windows/window.h"
 #include "sim/worlds/error.h"
@@ -84,11 +83,9 @@ void sim_win_hints(struct sim_win *win)
     for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++)
         if (!sim_info_get(info, defaults[i][0]))
             sim_info_set(info, defaults[i][0], defaults[i][1]);
-    const char *locks = sim_info_get(info, "no_locks");
     const char *ordering = sim_info_get(info, "accumulate_ordering");
-    const char *keeps = sim_info_get(info, "simrun_keeps_order");
-    win->unlocked = locks && !strcmp(locks, "true");
-    win->keeps_order = keeps && !strcmp(keeps, "true");
+    win->unlocked = sim_info_says(info, "no_locks", "true");
+    win->keeps_order = sim_info_says(info, "simrun_keeps_order", "true");
     win->unordered = false;
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
         win->unordered = win->unordered || (ordering && !strstr(ordering, orders[i]));

@@ -158,12 +158,6 @@ static char *allocate_shared(const struct sim_collective *collective, bool separ
     return memory;
 }
 
-static bool says(const struct sim_info *info, const char *key, const char *value)
-{
-    const char *said = sim_info_get(info, key);
-    return said && !strcmp(said, value);
-}
-
 static void part_fill(struct sim_window *window, int rank, const struct making *making,
                       char **shared)
 {
@@ -171,8 +165,8 @@ static void part_fill(struct sim_window *window, int rank, const struct making *
     part->base = making->base;
     part->size = making->size;
     part->unit = making->unit;
-    part->same_size = says(sim_info_from_handle(making->info), "same_size", "true");
-    part->same_unit = says(sim_info_from_handle(making->info), "same_disp_unit", "true");
+    part->same_size = sim_info_says(sim_info_from_handle(making->info), "same_size", "true");
+    part->same_unit = sim_info_says(sim_info_from_handle(making->info), "same_disp_unit", "true");
     part->exclusive = -1;
     if (window->flavor == MPI_WIN_FLAVOR_SHARED) {
         part->base = *shared;
@@ -312,7 +306,8 @@ static int win_new(struct making *making, MPI_Comm comm)
     if (sim_call_is_intercomm(&call))
         return sim_error_raise(comm, MPI_ERR_COMM, function,
                                "a window cannot be made on an intercommunicator");
-    making->separate = says(sim_info_from_handle(making->info), "alloc_shared_noncontig", "true");
+    making->separate =
+        sim_info_says(sim_info_from_handle(making->info), "alloc_shared_noncontig", "true");
     if (making->flavor == MPI_WIN_FLAVOR_ALLOCATE) {
         making->base = calloc(1, making->size ? (size_t)making->size : 1);
         if (!making->base)
