@@ -115,6 +115,13 @@ static const struct {
     {"0 init\n0 sned 1 0 1", "t:2:3: unknown action \"sned\""},
     {"0 init\n5 init\n0 send 6 0 1", "t:3:8: a rank of the trace from -1000 to 5 expected"},
     {"0 send 0 0", "t:1:11: a size expected"},
+    {"0 send 0 0 0000000000000000000000000000000000000000000000000000000000000012x",
+     "t:1:12: a size of at most 63 characters expected"},
+    {"0 send 0 0 000000000000000000000000000000000000000000000000000000000000000x",
+     "t:1:12: a size of at most 63 characters expected"},
+    {"0 send 0 0 00000000000000000000000000000000000000000000000000000000000000x",
+     "t:1:12: a size expected, not "
+     "\"00000000000000000000000000000000000000000000000000000000000000x\""},
     {"0 send 0 0 12x", "t:1:12: a size expected, not \"12x\""},
     {"0 send 0 0 nan", "t:1:12: a size expected, not \"nan\""},
     {"0 send 0 0 1e99", "t:1:12: a size from -1 to 9.00719925474099e+15 expected"},

@@ -93,6 +93,8 @@ static void read_nodes(struct reader *reader)
         else
             trace_add_node(reader->trace, &node);
     }
+    if (!reader->code && expected != reader->first_node + reader->node_count)
+        broken(reader, "nodes are missing from", expected);
     if (!reader_begin(reader,
                       "SELECT src,dst,type FROM edges WHERE run_id=? ORDER BY src,dst,type"))
         return;
@@ -107,10 +109,13 @@ static void read_matches(struct reader *reader)
         return;
     while (reader_next(reader)) {
         uint32_t send = reader_op_column(reader, 0), receive = reader_op_column(reader, 1);
-        if (send >= reader->trace->op_count || receive >= reader->trace->op_count)
-            continue;
-        reader->trace->ops[send].match = receive;
-        reader->trace->ops[receive].match = send;
+        if (send >= reader->trace->op_count || receive >= reader->trace->op_count) {
+            broken(reader, "no such operation for the match of",
+                   sqlite3_column_int64(reader->rows, 0));
+        } else {
+            reader->trace->ops[send].match = receive;
+            reader->trace->ops[receive].match = send;
+        }
     }
 }
 
