@@ -67,13 +67,12 @@ static void gathering_remove(struct sim_world *world, struct sim_gathering *gath
 /* What waiting for the others comes to: MPI_SUCCESS while they may still come. */
 static int waiting_error(const struct sim_comm *parent, const struct sim_group *group)
 {
-    const struct sim_world *world = parent ? parent->owner->world : NULL;
-    if (!world || !world->troubled)
+    if (!parent)
         return MPI_SUCCESS;
     if (parent->context->revoked)
         return MPIX_ERR_REVOKED;
     for (int i = 0; sim_comm_tolerates(parent) && i < group->size; i++)
-        if (world->ranks[sim_group_world_rank(group, i)].failed)
+        if (parent->owner->world->ranks[sim_group_world_rank(group, i)].failed)
             return MPIX_ERR_PROC_FAILED;
     return MPI_SUCCESS;
 }

@@ -113,9 +113,8 @@ static struct sim_handshake *find_partner(struct sim_world *world, const struct 
 /* A leader brings its half and waits for the other's. */
 static bool comes_never(const struct sim_world *world, const struct sim_handshake *mine)
 {
-    return world->troubled && mine->common &&
-           (mine->common->context->revoked ||
-            (sim_comm_tolerates(mine->common) && world->ranks[mine->to].failed));
+    return mine->common && (mine->common->context->revoked ||
+                            (sim_comm_tolerates(mine->common) && world->ranks[mine->to].failed));
 }
 
 static void shake_hands(struct sim_rank *rank, struct sim_handshake *mine)
@@ -291,9 +290,8 @@ static void merge(struct sim_collective *collective)
             collective->calls[r]->error = MPI_ERR_NOT_SAME;
         return;
     }
-    bool first_high = ((const struct sim_creation *)collective->calls[0]->argument)->high;
-    bool second_high = ((const struct sim_creation *)collective->calls[split]->argument)->high;
-    bool turned = first_high && !second_high; /* when both say the same, the first side is first */
+    /* When both say the same, any of them may be first. */
+    bool turned = ((const struct sim_creation *)collective->calls[0]->argument)->high;
     const struct sim_group *first = collective->calls[0]->comm->face->context->group;
     const struct sim_group *second = collective->calls[split]->comm->face->context->group;
     struct sim_context *all = new_context(
