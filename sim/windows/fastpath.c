@@ -131,13 +131,12 @@ int PMPI_Get(void *origin, int count, MPI_Datatype type, int target_rank, MPI_Ai
     return end(access.win);
 }
 
-/* The function that does it in place: of a predefined operation other than MPI_REPLACE and MPI_NO_OP, on a predefined type, where both
- * sides are aligned and share no byte. NULL: there is none. */
+/* The function that does it in place: of a predefined operation on a predefined type, where both sides are aligned and share no byte.
+ * NULL: there is none, as for MPI_REPLACE and MPI_NO_OP. */
 INLINE sim_kernel *kernel_of(const struct short_access *access, const void *origin, MPI_Op handle)
 {
     const struct sim_op *op = sim_op_get(handle);
-    if (!op || !op->predefined || handle == MPI_REPLACE || handle == MPI_NO_OP ||
-        !access->type->predefined || sim_op_allowed_in_window(op, access->type))
+    if (!op || !access->type->predefined || sim_op_allowed_in_window(op, access->type))
         return NULL;
     uintptr_t from = (uintptr_t)origin, to = (uintptr_t)access->target;
     bool aligned = !((from | to) % access->type->alignment);

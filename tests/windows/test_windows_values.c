@@ -22,7 +22,8 @@ enum sync {
     ALL_LOCALLY,
     SYNCS
 };
-enum shape { DENSE, GAPS, BACKWARDS, SHAPES };
+/* Of the last two both sides have the same type: numbers, or pairs of them. */
+enum shape { DENSE, GAPS, BACKWARDS, NUMBERS, PAIRS, SHAPES };
 
 static int combine(int op, int there, int value)
 {
@@ -93,7 +94,7 @@ static struct access access_random(uint64_t *dice, int size)
         a.count = 1;
         a.shape = DENSE;
     }
-    if (a.shape != DENSE)
+    if (a.shape != DENSE && a.shape != NUMBERS)
         a.count = 2;
     bool plain = a.verb == ACCUMULATE || a.verb == RACCUMULATE;
     if (a.op == NO_OP && plain)
@@ -130,33 +131,35 @@ static MPI_Datatype type_of(const struct access *a)
     else if (a->shape == BACKWARDS)
         MPI_Type_indexed(2, lengths, backwards, MPI_INT, &type);
     else
-        MPI_Type_contiguous(a->count, MPI_INT, &type);
+        MPI_Type_contiguous(a->shape == NUMBERS ? 1 : a->count, MPI_INT, &type);
     MPI_Type_commit(&type);
     return type;
 }
 
 static void access_do(const struct here *at, struct access *a)
 {
-    MPI_Datatype type = type_of(a);
+    MPI_Datatype made = type_of(a), type = a->shape == NUMBERS ? MPI_INT : made;
+    MPI_Datatype own = a->shape == PAIRS ? made : MPI_INT;
     MPI_Aint disp = at->flavour == DYNAMIC ? at->places[a->target] + 4 * a->disp
                                            : (MPI_Aint)a->disp * 4 / at->unit;
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Op op = op_of(a->op);
     MPI_Win win = at->win;
     const int *v = a->values;
-    int t = a->target, n = a->count, *got = a->result;
+    int t = a->target, n = a->shape == PAIRS ? 1 : a->count, m = a->shape == NUMBERS ? n : 1;
+    int *got = a->result;
     switch (a->verb) {
     case PUT:
-        expect_ok(MPI_Put(v, n, MPI_INT, t, disp, 1, type, win));
+        expect_ok(MPI_Put(v, n, own, t, disp, m, type, win));
         break;
     case GET:
-        expect_ok(MPI_Get(got, n, MPI_INT, t, disp, 1, type, win));
+        expect_ok(MPI_Get(got, n, own, t, disp, m, type, win));
         break;
     case ACCUMULATE:
-        expect_ok(MPI_Accumulate(v, n, MPI_INT, t, disp, 1, type, op, win));
+        expect_ok(MPI_Accumulate(v, n, own, t, disp, m, type, op, win));
         break;
     case FETCH_MANY:
-        expect_ok(MPI_Get_accumulate(v, n, MPI_INT, got, n, MPI_INT, t, disp, 1, type, op, win));
+        expect_ok(MPI_Get_accumulate(v, n, own, got, n, own, t, disp, m, type, op, win));
         break;
     case FETCH:
         expect_ok(MPI_Fetch_and_op(v, got, MPI_INT, t, disp, op, win));
@@ -165,19 +168,18 @@ static void access_do(const struct here *at, struct access *a)
         expect_ok(MPI_Compare_and_swap(v, &a->compared, got, MPI_INT, t, disp, win));
         break;
     case RPUT:
-        expect_ok(MPI_Rput(v, n, MPI_INT, t, disp, 1, type, win, &request));
+        expect_ok(MPI_Rput(v, n, own, t, disp, m, type, win, &request));
         break;
     case RGET:
-        expect_ok(MPI_Rget(got, n, MPI_INT, t, disp, 1, type, win, &request));
+        expect_ok(MPI_Rget(got, n, own, t, disp, m, type, win, &request));
         break;
     case RACCUMULATE:
-        expect_ok(MPI_Raccumulate(v, n, MPI_INT, t, disp, 1, type, op, win, &request));
+        expect_ok(MPI_Raccumulate(v, n, own, t, disp, m, type, op, win, &request));
         break;
     default:
-        expect_ok(MPI_Rget_accumulate(v, n, MPI_INT, got, n, MPI_INT, t, disp, 1, type, op, win,
-                                      &request));
+        expect_ok(MPI_Rget_accumulate(v, n, own, got, n, own, t, disp, m, type, op, win, &request));
     }
-    MPI_Type_free(&type);
+    MPI_Type_free(&made);
     if (a->verb >= RPUT) {
         MPI_Status status = {.MPI_TAG = 77};
         expect(request != MPI_REQUEST_NULL, "no request");
