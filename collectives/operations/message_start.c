@@ -222,11 +222,11 @@ static void wait_forward(struct diff_node *node)
 {
     struct diff_request *request = node->inputs[0]->request;
     MPI_Status status;
-    if (!request->complete)
-        MPI_Wait(request->at, &status);
-    if (!request->complete && request->arrived)
+    if (request->complete)
+        return;
+    MPI_Wait(request->at, &status);
+    if (request->arrived)
         request->arrived(request, &status);
-    request->complete = true;
 }
 
 static void wait_adjoint(struct diff_node *node, struct diff_tensor *const *y_bar,

@@ -2,6 +2,7 @@
 #include "collectives/operations/message.h"
 #include "collectives/operations/message_internal.h"
 
+/* Who is told so waits for the handle before the call returns. */
 static void completed(struct diff_request *request, const MPI_Status *status)
 {
     if (!request->complete && request->arrived)
@@ -17,8 +18,7 @@ static MPI_Request *requests_of(size_t count, struct diff_tensor *const *handles
         if (handles[i]->type != DIFF_HANDLE)
             state_fail(tape->state, "M009", "a wait on a %s tensor",
                        diff_type_name(handles[i]->type));
-        bool active = !handles[i]->used && !handles[i]->request->complete;
-        requests[i] = active ? *handles[i]->request->at : MPI_REQUEST_NULL;
+        requests[i] = handles[i]->used ? MPI_REQUEST_NULL : *handles[i]->request->at;
     }
     return requests;
 }
@@ -27,7 +27,7 @@ static void requests_return(size_t count, struct diff_tensor *const *handles,
                             const MPI_Request *requests)
 {
     for (size_t i = 0; i < count; i++)
-        if (!handles[i]->used && !handles[i]->request->complete)
+        if (!handles[i]->used)
             *handles[i]->request->at = requests[i];
 }
 
@@ -67,24 +67,20 @@ struct diff_tensor *diff_waitany(size_t count, struct diff_tensor *const *handle
     int chosen = MPI_UNDEFINED;
     MPI_Status status;
     MPI_Request *requests = requests_of(count, handles);
-    for (size_t i = 0; i < count && *index == SIZE_MAX; i++)
-        if (!handles[i]->used && handles[i]->request->complete)
-            *index = i; /* a test has seen it complete */
-    if (*index == SIZE_MAX) {
-        MPI_Waitany((int)count, requests, &chosen, &status);
-        requests_return(count, handles, requests);
-        for (size_t i = 0; i < count && chosen == MPI_UNDEFINED; i++)
-            if (!handles[i]->used && *handles[i]->request->at != MPI_REQUEST_NULL) {
-                /* MPICH 4.0 passes over a persistent request of nobody that was started. */
-                MPI_Wait(handles[i]->request->at, &status);
-                chosen = (int)i;
-            }
-        if (chosen != MPI_UNDEFINED) {
-            *index = (size_t)chosen;
-            completed(handles[chosen]->request, &status);
+    MPI_Waitany((int)count, requests, &chosen, &status);
+    requests_return(count, handles, requests);
+    for (size_t i = 0; i < count && chosen == MPI_UNDEFINED; i++)
+        if (!handles[i]->used && *handles[i]->request->at != MPI_REQUEST_NULL) {
+            /* MPICH 4.0 passes over a persistent request of nobody that was started. */
+            MPI_Wait(handles[i]->request->at, &status);
+            chosen = (int)i;
         }
+    struct diff_tensor *result = NULL;
+    if (chosen != MPI_UNDEFINED) {
+        *index = (size_t)chosen;
+        completed(handles[chosen]->request, &status);
+        result = message_wait(handles[chosen]);
     }
-    struct diff_tensor *result = *index == SIZE_MAX ? NULL : message_wait(handles[*index]);
     state_leave(tape->state);
     return result;
 }
@@ -96,13 +92,11 @@ struct diff_tensor *diff_test(struct diff_tensor *handle)
     if (handle->type != DIFF_HANDLE || handle->used)
         request_take(handle, "diff_test"); /* ends the rank with the reason */
     struct diff_request *request = handle->request;
-    int done = request->complete;
+    int done = 0;
     MPI_Status status;
-    if (!done) {
-        MPI_Test(request->at, &done, &status);
-        if (done)
-            completed(request, &status);
-    }
+    MPI_Test(request->at, &done, &status);
+    if (done)
+        completed(request, &status);
     struct diff_tensor *result = done ? message_wait(handle) : NULL;
     state_leave(state);
     return result;
@@ -113,26 +107,19 @@ struct diff_tensor *diff_test(struct diff_tensor *handle)
 typedef int some_function(int count, MPI_Request requests[], int *done, int indices[],
                           MPI_Status statuses[]);
 
-/* What a test has seen complete before is done; else MPI is asked. */
 static size_t some(size_t count, struct diff_tensor *const *handles, size_t *indices,
                    struct diff_tensor **results, some_function *function)
 {
-    struct diff_tape *tape = handles[0]->tape;
-    struct arena *arena = &tape->arena;
+    struct arena *arena = &handles[0]->tape->arena;
     MPI_Request *requests = requests_of(count, handles);
+    MPI_Status *statuses = arena_take(arena, (count + 1) * sizeof *statuses);
+    int done = 0, *places = arena_take(arena, (count + 1) * sizeof *places);
     size_t found = 0;
-    for (size_t i = 0; i < count; i++)
-        if (!handles[i]->used && handles[i]->request->complete)
-            indices[found++] = i;
-    if (found == 0) {
-        MPI_Status *statuses = arena_take(arena, (count + 1) * sizeof *statuses);
-        int done = 0, *places = arena_take(arena, (count + 1) * sizeof *places);
-        function((int)count, requests, &done, places, statuses);
-        requests_return(count, handles, requests);
-        for (int i = 0; i < done; i++) { /* MPI_UNDEFINED, which is negative: none is active */
-            completed(handles[places[i]]->request, &statuses[i]);
-            indices[found++] = (size_t)places[i];
-        }
+    function((int)count, requests, &done, places, statuses);
+    requests_return(count, handles, requests);
+    for (int i = 0; i < done; i++) { /* MPI_UNDEFINED, which is negative: none is active */
+        completed(handles[places[i]]->request, &statuses[i]);
+        indices[found++] = (size_t)places[i];
     }
     for (size_t i = 0; i < found; i++) {
         struct diff_tensor *result = message_wait(handles[indices[i]]);

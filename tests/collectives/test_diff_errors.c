@@ -58,6 +58,24 @@ static void handle_used_twice(void)
     diff_wait(handle);
 }
 
+static void handle_among_all_used(void)
+{
+    TAPE();
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    struct diff_tensor *x = input(tape_, "x");
+    struct diff_tensor *handles[2] = {diff_isend(x, 1 - rank, 0, MPI_COMM_WORLD),
+                                      diff_irecv(x, 1 - rank, 0, MPI_COMM_WORLD)};
+    diff_wait(handles[1]);
+    diff_waitall(2, handles, NULL);
+}
+
+static void communicator_null(void)
+{
+    TAPE();
+    diff_allreduce(input(tape_, "x"), MPI_SUM, MPI_COMM_NULL);
+}
+
 static void handle_waited_after_join(void)
 {
     TAPE();
@@ -378,6 +396,10 @@ int main(void)
     ends("a handle waited for twice", handle_used_twice, "M009",
          "diff_wait uses a handle a second time: the handle of node 1 (IAllreduce) was waited for "
          "or joined before");
+    ends("a handle waited for, and then among all", handle_among_all_used, "M009",
+         "diff_wait uses a handle a second time: the handle of node 2 (Irecv)");
+    ends("a collective of no communicator", communicator_null, "M009",
+         "the communicator is MPI_COMM_NULL");
     ends("a handle waited for after it was joined", handle_waited_after_join, "M009",
          "diff_wait uses a handle a second time: the handle of node 1 (IAllreduce)");
     ends("a tensor of integers", integers, "M009",

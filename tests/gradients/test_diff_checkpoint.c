@@ -313,6 +313,50 @@ static void many(void)
     diff_tape_free(tape);
 }
 
+/* ---- what the loss does not depend on ---- */
+
+static int depends; /* of three tensors of a state, as bits */
+
+static void three_apart(struct diff_tape *tape, size_t step, size_t count,
+                        struct diff_tensor **state, void *context)
+{
+    (void)tape, (void)step, (void)context;
+    for (size_t i = 0; i < count; i++)
+        state[i] = diff_sin(diff_scale(state[i], 1.25));
+}
+
+/* As without checkpoints: there is no gradient, rather than one of zeros. */
+static void apart(void)
+{
+    struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
+    struct diff_tensor *inputs[3], *state[3], *loss = NULL;
+    for (int i = 0; i < 3; i++)
+        state[i] = inputs[i] =
+            diff_input(tape, "x", DIFF_DOUBLE, 1, (size_t[]){1}, (double[]){0.4 + i});
+    diff_checkpoint(tape, 5, 2 * 3 * sizeof(double), three_apart, 3, state, NULL);
+    for (int i = 0; i < 3; i++)
+        if (depends >> i & 1)
+            loss = loss ? diff_add(loss, state[i]) : state[i];
+    diff_backward(loss);
+    for (int i = 0; i < 3; i++)
+        expect((diff_gradient_tensor(inputs[i]) != NULL) == (depends >> i & 1),
+               "of %d: tensor %d has a gradient or none", depends, i);
+    diff_tape_free(tape);
+}
+
+static void apart_program(int rank, int size)
+{
+    (void)rank, (void)size;
+    apart();
+}
+
+static void apart_check(void)
+{
+    for (depends = 1; depends < 8; depends++)
+        world_test_sizes("only what the loss depends on has a gradient", apart_program,
+                         WORLD_FIBERS | WORLD_DEFAULT | WORLD_MINIMAL, WORLD_SIZES(1));
+}
+
 /* ---- wrong use ---- */
 
 static void grows(struct diff_tape *tape, size_t step, size_t count, struct diff_tensor **state,
@@ -410,6 +454,7 @@ int main(void)
     runs_count();
     spacing_check();
     gradients_are_right("a state of five tensors", many, 1, 2);
+    apart_check();
     misuse_check();
     return tap_done();
 }
