@@ -426,6 +426,48 @@ static void repetitions(void)
     }
 }
 
+/* ---- how much is looked at ---- */
+
+static int inputs_of, parts_of;
+
+static void cubes(void)
+{
+    struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
+    struct diff_tensor *loss = NULL;
+    const double values[3] = {0.4, 0.9, -1.3};
+    size_t count = (size_t)parts_of;
+    for (int i = 0; i < inputs_of; i++) {
+        struct diff_tensor *x = diff_input(tape, "x", DIFF_DOUBLE, 1, &count, values);
+        struct diff_tensor *term = diff_sum(diff_mul(x, diff_mul(x, x)));
+        loss = loss ? diff_add(loss, term) : term;
+    }
+    if (!loss)
+        loss = diff_sum(diff_constant(tape, DIFF_DOUBLE, 1, &count, values));
+    diff_backward(loss);
+    diff_tape_free(tape);
+}
+
+/* A row for every element, and for every direction where there is something to move. */
+static void rows_count(void)
+{
+    struct gradcheck_options options = gradcheck_options_default();
+    options.points = 1;
+    for (int ranks = 1; ranks <= 2; ranks++)
+        for (inputs_of = 0; inputs_of <= 2; inputs_of++)
+            for (parts_of = 1; parts_of <= 3; parts_of += 2) {
+                struct gradcheck_result result = diff_world_check(cubes, ranks, &options);
+                int elements = ranks * inputs_of * parts_of, rows = 0, directions = 0;
+                for (size_t i = 0; i < result.row_count; i++) {
+                    rows += result.rows[i].check.index >= 0;
+                    directions += strcmp(result.rows[i].check.method, "dot") == 0;
+                }
+                tap_is_int(rows, elements, "%d elements have a row each", elements);
+                tap_is_int(directions, elements ? options.directions : 0,
+                           "and so has each direction that moves one of them");
+                gradcheck_release(&result);
+            }
+}
+
 int main(void)
 {
     (void)checked_open("diff_answers");
@@ -459,5 +501,7 @@ int main(void)
     checked_close();
     if (checked_takes())
         repetitions();
+    if (checked_takes())
+        rows_count();
     return tap_done();
 }
