@@ -1,5 +1,6 @@
 /* The machine as a whole: which room does what for a world (worlds/rank.h, struct sim_rooms). */
 #include "sim/collectives/collective.h"
+#include "sim/communicator_calls/creation.h"
 #include "sim/communicators/comm.h"
 #include "sim/communicators/group.h"
 #include "sim/datatypes/attributes.h"
@@ -37,6 +38,7 @@ static void world_end(struct sim_world *world)
     sim_lossy_forget(world);
     sim_partitioned_world_end(world);
     sim_windows_world_end(world);
+    sim_gatherings_end(world);
     sim_comm_release_all(world);
     for (int i = 0; world->ranks && i < world->size; i++)
         rank_end(&world->ranks[i]);

@@ -64,6 +64,12 @@ static void gathering_remove(struct sim_world *world, struct sim_gathering *gath
     free(gathering);
 }
 
+void sim_gatherings_end(struct sim_world *world)
+{
+    while (world->gatherings)
+        gathering_remove(world, world->gatherings);
+}
+
 /* What waiting for the others comes to: MPI_SUCCESS while they may still come. */
 static int waiting_error(const struct sim_comm *parent, const struct sim_group *group)
 {

@@ -42,6 +42,8 @@ int sim_split_entries_end(const struct sim_split_entry *places, int n, int from)
  * What the MPI function must return. */
 int sim_comm_from_group(struct sim_rank *rank, const struct sim_group *group, const char *name,
                         MPI_Errhandler errhandler, const char *function, MPI_Comm *made);
+/* Forgets those who still wait for the others of their group. */
+void sim_gatherings_end(struct sim_world *world);
 
 /* Whether two groups have the same members in the same order. */
 bool sim_creation_same_group(const struct sim_group *one, const struct sim_group *other);

@@ -1,6 +1,7 @@
 /* Communicators as sets: random programs that split, duplicate, choose, connect and merge them, each against
  * lists of world ranks that follow the sentences of the standard; and the same communicators in the recording. */
 #include "recorder/recording.h"
+#include "tests/fences/fence.h"
 #include "tests/world_harness.h"
 
 #include <stdio.h>
@@ -555,6 +556,9 @@ static void strangers_never_meet(void)
         unlike = rows[i].unlike;
         world_outcome_is(rows[i].what, world_options(3), rows[i].body,
                          unlike % 5 ? OUTCOME_DEADLOCK : OUTCOME_FINISHED);
+        long before = fence_live();
+        world_try(world_options(3), rows[i].body);
+        tap_is_int(fence_live() - before, 0, "and nothing of it stays behind");
     }
 }
 
