@@ -172,9 +172,10 @@ static void random_loops(void)
         all += left_out;
         trace_free(trace);
     }
-    tap_is_int(tap_state.failed, failed,
-               "what is left says what it is in the whole run, of which %llu operations are left out",
-               (unsigned long long)all);
+    tap_is_int(
+        tap_state.failed, failed,
+        "what is left says what it is in the whole run, of which %llu operations are left out",
+        (unsigned long long)all);
 }
 
 /* How long it goes on behind what was left out is asked for 100,000 operations; behind, nothing is said. */

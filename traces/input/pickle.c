@@ -135,8 +135,6 @@ static bool push_text(struct pickle *pickle, size_t length_size)
     struct value *value;
     if (!little(pickle, length_size, &length))
         return false;
-    if (length > pickle->input->size)
-        return refuse(pickle, "the pickle is cut short");
     const unsigned char *bytes = take(pickle, (size_t)length);
     if (!bytes || !push_new(pickle, VALUE_TEXT, &value))
         return false;
@@ -178,13 +176,13 @@ static bool mark(struct pickle *pickle)
     return true;
 }
 
-/* Takes the last mark away; *begin is where its values stand. */
-static bool unmark(struct pickle *pickle, size_t *begin)
+/* Takes the last mark away: where its values stand; SIZE_MAX (refused): there is none. */
+static size_t unmark(struct pickle *pickle)
 {
-    if (pickle->mark_count == 0)
-        return refuse(pickle, "a mark is missing on the stack");
-    *begin = pickle->marks[--pickle->mark_count];
-    return true;
+    if (pickle->mark_count)
+        return pickle->marks[--pickle->mark_count];
+    refuse(pickle, "a mark is missing on the stack");
+    return SIZE_MAX;
 }
 
 /* Moves the values from `begin` on into a list or dict (which stands below them). */
@@ -207,8 +205,8 @@ static bool gather(struct pickle *pickle, size_t begin, enum value_type type)
 
 static bool gather_marked(struct pickle *pickle, enum value_type type)
 {
-    size_t begin = 0;
-    return unmark(pickle, &begin) && gather(pickle, begin, type);
+    size_t begin = unmark(pickle);
+    return begin != SIZE_MAX && gather(pickle, begin, type);
 }
 
 static bool gather_last(struct pickle *pickle, size_t count, enum value_type type)
@@ -235,34 +233,30 @@ static bool tuple(struct pickle *pickle, size_t count)
 
 static bool tuple_marked(struct pickle *pickle)
 {
-    size_t begin = 0;
-    return unmark(pickle, &begin) && tuple(pickle, pickle->depth - begin);
+    size_t begin = unmark(pickle);
+    return begin != SIZE_MAX && tuple(pickle, pickle->depth - begin);
 }
 
 static bool pop_mark(struct pickle *pickle)
 {
-    size_t begin = 0;
-    if (!unmark(pickle, &begin))
-        return false;
-    pickle->depth = begin;
-    return true;
+    size_t begin = unmark(pickle);
+    if (begin != SIZE_MAX)
+        pickle->depth = begin;
+    return begin != SIZE_MAX;
 }
 
 static bool skip_frame(struct pickle *pickle)
 {
     uint64_t length;
-    if (!little(pickle, 8, &length))
-        return false;
-    return length <= pickle->input->size - pickle->at ||
-           refuse(pickle, "a frame longer than the file");
+    return little(pickle, 8, &length) && (length <= pickle->input->size - pickle->at ||
+                                          refuse(pickle, "a frame longer than the file"));
 }
 
 static bool protocol(struct pickle *pickle)
 {
     uint64_t version;
-    if (!little(pickle, 1, &version))
-        return false;
-    return (version >= 2 && version <= 5) || refuse(pickle, "a pickle of protocol 2 to 5 expected");
+    return little(pickle, 1, &version) && ((version >= 2 && version <= 5) ||
+                                           refuse(pickle, "a pickle of protocol 2 to 5 expected"));
 }
 
 static bool with_number(struct pickle *pickle, size_t size,
@@ -352,8 +346,7 @@ static bool step(struct pickle *pickle, unsigned code)
     case '1':
         return pop_mark(pickle);
     case '2':
-        value = top(pickle);
-        return value && push(pickle, value);
+        return push(pickle, top(pickle));
     case 'q':
     case 'r':
         return with_number(pickle, code == 'q' ? 1 : 4, put);
