@@ -271,14 +271,13 @@ static void find_refused(struct check_context *context)
             strcmp(trace->notes[i].code, "M009") == 0)
             context->refused[context->refused_count++] = op;
     }
-    if (context->refused_count)
-        qsort(context->refused, context->refused_count, sizeof *context->refused, by_number);
+    qsort(context->refused, context->refused_count, sizeof *context->refused, by_number);
 }
 
 bool check_is_refused(const struct check_context *context, uint32_t op)
 {
-    return context->refused_count && bsearch(&op, context->refused, context->refused_count,
-                                             sizeof *context->refused, by_number);
+    return bsearch(&op, context->refused, context->refused_count, sizeof *context->refused,
+                   by_number) != NULL;
 }
 
 void check_context_init(struct check_context *context, const struct trace *trace,

@@ -30,9 +30,7 @@ void *check_grow(void *block, size_t *room, size_t need, size_t size)
     size_t more = *room < 8 ? 8 : *room * 2;
     if (more < need)
         more = need;
-    if (size && more > SIZE_MAX / size)
-        give(NULL, more, size);
-    block = give(realloc(block, more * size), more, size);
+    block = give(reallocarray(block, more, size), more, size);
     *room = more;
     return block;
 }
