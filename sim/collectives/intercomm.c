@@ -163,15 +163,19 @@ static size_t elements_before(const struct sim_collective_call *call, int local)
 /* What the other side gives is combined and spread over this side; both give the same in all. */
 static void reduce_scatter(struct sim_collective *collective)
 {
+    int split = collective->context->first_side;
+    size_t *given = malloc((size_t)collective->size * sizeof *given); /* by each */
+    assert(given && "out of memory for a reduction");
+    for (int r = 0; r < collective->size; r++)
+        given[r] =
+            elements_before(collective->calls[r], r < split ? split : collective->size - split);
     for (int r = 0; r < collective->size; r++) {
         struct sim_collective_call *to = collective->calls[r];
         struct side_of_bridge others = other_side(collective, r);
-        size_t total = elements_before(to, collective->size - others.count);
-        const struct sim_collective_call *first = collective->calls[others.first];
-        size_t given = elements_before(first, others.count);
-        sim_block_compare(collective, others.first,
-                          (struct sim_block){NULL, given, first->send.type}, r,
-                          (struct sim_block){NULL, total, to->receive.type});
+        for (int i = others.first; !to->error && i < others.first + others.count; i++)
+            sim_block_compare(collective, i,
+                              (struct sim_block){NULL, given[i], collective->calls[i]->send.type},
+                              r, (struct sim_block){NULL, given[r], to->receive.type});
         if (to->error)
             continue;
         const void **inputs = malloc((size_t)others.count * sizeof(void *));
@@ -186,6 +190,7 @@ static void reduce_scatter(struct sim_collective *collective)
                                (size_t)others.count, to->receive.buffer);
         free(inputs);
     }
+    free(given);
 }
 
 #define KIND(variable, text, how, ...)                                                             \

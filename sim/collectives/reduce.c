@@ -242,6 +242,20 @@ static size_t share_of(const struct sim_collective_call *call, int r)
     return call->receive.vectored ? sim_counts_at(call->receive.counts, r) : call->send.count;
 }
 
+/* As many elements as each member's input has, who may not agree about the shares: nothing is read
+ * behind the end of the shortest. */
+static size_t elements_of_all(const struct sim_collective *collective)
+{
+    size_t least = SIZE_MAX;
+    for (int r = 0; r < collective->size; r++) {
+        size_t given = 0;
+        for (int i = 0; i < collective->size; i++)
+            given += share_of(collective->calls[r], i);
+        least = given < least ? given : least;
+    }
+    return least;
+}
+
 /* In place, the input is the receive buffer, of which the share is a part: all shares are folded
  * before any is written. */
 static void reduce_scatter_execute(struct sim_collective *collective)
@@ -249,9 +263,7 @@ static void reduce_scatter_execute(struct sim_collective *collective)
     const struct sim_collective_call *mine = own_call(collective);
     struct fold fold = fold_of(collective, mine);
     permute(&fold);
-    size_t total = 0;
-    for (int r = 0; r < collective->size; r++)
-        total += share_of(mine, r);
+    size_t total = elements_of_all(collective);
     ptrdiff_t lb = fold.type->true_lb;
     char *result = need(raw_bytes(fold.type, total));
     if (total)
@@ -262,6 +274,8 @@ static void reduce_scatter_execute(struct sim_collective *collective)
         size_t share = share_of(mine, r);
         if (share != share_of(call, r))
             sim_call_remark_share(collective, r, share, share_of(call, r));
+        else if (before + share > total)
+            call->error = MPI_ERR_TRUNCATE;
         else if (share)
             sim_datatype_transfer(result - lb + (ptrdiff_t)before * fold.type->extent, fold.type,
                                   share, call->receive.buffer, fold.type, share);
