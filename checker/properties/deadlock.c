@@ -149,24 +149,47 @@ static uint32_t next_rank(const struct wait_graph *graph, const uint32_t *path, 
     return path[at];
 }
 
+/* Where it is a batch that stands: the unmatched op, maybe another rank's, without which it does not
+ * move; else TRACE_NO. */
+static uint32_t op_held(const struct wait_graph *graph, const uint32_t *path, size_t length,
+                        size_t at)
+{
+    const struct trace *trace = graph->context->trace;
+    uint32_t reason = reason_op(graph, path, length, at), last = TRACE_NO;
+    if (trace->ops[reason].match == TRACE_NO)
+        return TRACE_NO;
+    for (at = (at + 1) % length; path[at] >= trace->ranks; at = (at + 1) % length)
+        last = graph->nodes[path[at]].op;
+    return last != TRACE_NO && trace->ops[last].form->batch && hang_is_unmatched(&trace->ops[last])
+               ? last
+               : TRACE_NO;
+}
+
 /* One rank of the cycle joins the finding; the first few are also put into words. */
 static void name_in_cycle(struct finding *finding, const struct wait_graph *graph,
                           const uint32_t *path, size_t length, size_t at, bool in_words)
 {
     const struct trace *trace = graph->context->trace;
-    uint32_t op = graph->nodes[path[at]].op, reason = reason_op(graph, path, length, at);
+    uint32_t op = graph->nodes[path[at]].op, reason = reason_op(graph, path, length, at),
+             held = op_held(graph, path, length, at);
     finding_op_add(finding, op, "core");
     if (reason != op)
         finding_op_add(finding, reason, "core");
+    if (held != TRACE_NO)
+        finding_op_add(finding, held, "core");
     if (!in_words)
         return;
     char place[PLACE_TEXT], what[160], because[PLACE_TEXT] = "";
     if (reason != op)
         snprintf(because, sizeof because, " (for %s)",
                  trace_op_text(trace, reason, what, sizeof what));
-    finding_detail(finding, "In the cycle: %s%s, waits for rank %u.\n",
+    finding_detail(finding, "In the cycle: %s%s, waits for rank %u",
                    check_place(trace, op, place, sizeof place), because,
                    next_rank(graph, path, length, at));
+    if (held != TRACE_NO)
+        finding_detail(finding, ", which must match %s: a batch moves as a whole",
+                       check_place(trace, held, place, sizeof place));
+    finding_detail(finding, ".\n");
 }
 
 static void report_cycle(struct hang *hang, const uint32_t *path, size_t length,
@@ -192,8 +215,11 @@ static void report_cycle(struct hang *hang, const uint32_t *path, size_t length,
             name_in_cycle(finding, graph, path, length, i, listed++ < PLACES_LISTED_MAX);
     listed = 0;
     for (size_t i = 0; i < length; i++)
-        if (path[i] < trace->ranks && listed++ < PLACES_LISTED_MAX)
-            report_near_miss(finding, trace, reason_op(graph, path, length, i));
+        if (path[i] < trace->ranks && listed++ < PLACES_LISTED_MAX) {
+            uint32_t held = op_held(graph, path, length, i);
+            report_near_miss(finding, trace,
+                             held != TRACE_NO ? held : reason_op(graph, path, length, i));
+        }
     hang_tell_around(hang, finding);
     hang_tell_unstarted(hang, finding);
     finish(finding, hang->context);

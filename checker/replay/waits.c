@@ -120,7 +120,9 @@ static void wait_in_batch(struct wait_graph *graph, uint32_t node, uint32_t op)
                 stack[top++] = mate->match;
             } else if (mate->match == TRACE_NO && mate->peer >= 0 &&
                        (uint32_t)mate->peer < trace->ranks) {
-                add_edge(graph, node, (uint32_t)mate->peer);
+                uint32_t held = add_node(graph, WAIT_ALL, (uint32_t)i);
+                add_edge(graph, node, held);
+                add_edge(graph, held, (uint32_t)mate->peer);
             }
         }
     }

@@ -86,6 +86,8 @@ void sim_batch_matched(struct sim_request *send, struct sim_request *receive)
     send->partner = receive;
     receive->partner = send;
     send->state = receive->state = SIM_MATCHED;
+    receive->source_matched = send->comm->rank; /* known before anything moves */
+    receive->tag_matched = send->tag;
     send->batch->unmatched--;
     receive->batch->unmatched--;
     try_to_move(send->owner->world, send->batch);
