@@ -92,6 +92,9 @@ void sim_pending_finish(struct sim_rank *rank)
         record_gap("types", pending->untyped,
                    "buffers of a program without debug information, whose types are not known "
                    "(M011, B006; compile it with -g)");
+    if (rank->unpacked)
+        record_gap("types", rank->unpacked,
+                   "what was unpacked: whether it was packed as data of these types (M004)");
     if (pending->untold)
         record_gap("types", pending->untold,
                    "buffers whose type no variable tells: reached by void pointers, or by no "

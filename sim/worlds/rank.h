@@ -161,15 +161,15 @@ struct sim_rank {
     jmp_buf *unwind;
     /* Wide worlds only: see wide.c. */
     struct sim_rank *next_early;
-    bool in_early;       /* it is in the queue of those that may go on ahead of their turn */
-    bool may_go_ahead;   /* and that is still so */
-    atomic_bool carried; /* by some thread, now */
-    bool fresh;          /* it has not begun */
-    bool inside;         /* the machine, in the monitor */
-    uint64_t turned;     /* logical time at which it had the turn last */
-    char *stack_base;    /* lowest usable address of the rank's stack */
-    void *sanitizer;     /* what ASan or TSan keeps of a suspended fiber */
-    char odd[8];         /* makes 13 lines of 12: see below */
+    bool in_early;             /* it is in the queue of those that may go on ahead of their turn */
+    bool may_go_ahead;         /* and that is still so */
+    atomic_bool carried;       /* by some thread, now */
+    bool fresh;                /* it has not begun */
+    bool inside;               /* the machine, in the monitor */
+    uint64_t turned;           /* logical time at which it had the turn last */
+    char *stack_base;          /* lowest usable address of the rank's stack */
+    void *sanitizer;           /* what ASan or TSan keeps of a suspended fiber */
+    _Atomic uint64_t unpacked; /* calls that unpacked something */
 };
 /* A switch in a world of thousands of ranks costs a line of memory less where this holds. */
 _Static_assert(offsetof(struct sim_rank, libc.apart) < 64 && offsetof(struct sim_rank, value) < 64,
