@@ -38,17 +38,54 @@ static void overwrite(void *memory, size_t size)
         memset(memory, STALE, size < MOST ? size : MOST);
 }
 
+enum { PAGE = 4 << 10, HUGE_PAGE = 2 << 20 };
+
+static uintptr_t up_to(uintptr_t address, uintptr_t page)
+{
+    return (address + page - 1) & -page;
+}
+
 /* Large memory comes in huge pages where the system has them: the first touch of each small page costs
  * as much as computing on it several times. What lies beside it, keeps its pages. */
 static void make_huge(void *memory, size_t size)
 {
-    const uintptr_t huge = 2 << 20;
-    if (!memory || !sim_current_rank || size < 2 * huge)
+    if (!memory || !sim_current_rank || size < 2 * HUGE_PAGE)
         return;
-    uintptr_t first = ((uintptr_t)memory + huge - 1) & -huge;
-    uintptr_t end = ((uintptr_t)memory + size) & -huge;
+    uintptr_t first = up_to((uintptr_t)memory, HUGE_PAGE);
+    uintptr_t end = ((uintptr_t)memory + size) & -(uintptr_t)HUGE_PAGE;
     int saved = errno;
     madvise((void *)first, end - first, MADV_HUGEPAGE); /* else they are small, as ever */
+    errno = saved;
+}
+
+static void give_pages(uintptr_t from, uintptr_t to)
+{
+    enum { SHARE = 16 }; /* of the machine's memory: who asks for much may use little of it */
+    static _Atomic size_t given, most;
+    if (!most)
+        most = (size_t)sysconf(_SC_PHYS_PAGES) / SHARE * PAGE;
+    if (from >= to || given + (to - from) > most)
+        return;
+    given += to - from;
+    from &= -(uintptr_t)PAGE;
+    madvise((void *)from, up_to(to, PAGE) - from,
+            MADV_POPULATE_WRITE); /* else one by one, as ever */
+}
+
+/* A small page of zeroed memory that a program reads before it writes there comes twice, and for the
+ * write every core has to forget the page that was read: that takes longer than computing on it.
+ * Small pages of all but the least memory are given at once, so that there is none to forget. */
+static void make_present(void *memory, size_t size)
+{
+    enum { LEAST = 128 << 10 };
+    if (!memory || !sim_current_rank || size < LEAST)
+        return;
+    uintptr_t from = (uintptr_t)memory, to = from + size;
+    bool huge = size >= 2 * HUGE_PAGE;
+    int saved = errno;
+    give_pages(from, huge ? up_to(from, HUGE_PAGE) : to);
+    if (huge)
+        give_pages(to & -(uintptr_t)HUGE_PAGE, to);
     errno = saved;
 }
 
@@ -65,6 +102,7 @@ WRAP(void *, calloc, (size_t count, size_t size))
 {
     void *memory = denied() ? NULL : calloc(count, size);
     make_huge(memory, count * size);
+    make_present(memory, count * size);
     sim_objects_add(memory, count * size, CALLER);
     return memory;
 }

@@ -233,6 +233,50 @@ else
     echo "ok $count # skip this system has no huge pages"
 fi
 
+# Zeroed memory is there before it is read: of the small pages none is the one that all share. Small pieces come as ever.
+cat >"$folder/present.c" <<'END'
+#include <mpi.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+static long present(const char *memory, size_t size)
+{
+    uintptr_t from = (uintptr_t)memory & -(uintptr_t)4096;
+    size_t pages = ((uintptr_t)memory + size - from + 4095) / 4096;
+    unsigned char *seen = malloc(pages);
+    long count = 0;
+    if (!seen || mincore((void *)from, pages * 4096, seen))
+        return -1;
+    for (size_t i = 0; i < pages; i++)
+        count += seen[i] & 1;
+    free(seen);
+    return count == (long)pages;
+}
+int main(int argc, char **argv)
+{
+    static const size_t sizes[] = {1 << 17, (1 << 17) + 1, 1000003, (4 << 20) - 1};
+    int rank, all = 1, zero = 1;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int i = 0; i < 4; i++) {
+        char *memory = calloc(sizes[i], 1);
+        all &= present(memory, sizes[i]) == 1;
+        for (size_t k = 0; k < sizes[i]; k++)
+            zero &= memory[k] == 0;
+    }
+    enum { LARGE = 64 << 20, END = 100 };
+    char *large = calloc(LARGE, 1);
+    printf("rank %d: present %d, zero %d, begin %ld, end %ld, all %ld\n", rank, all, zero, present(large, END),
+        present(large + LARGE - END, END), present(large, LARGE));
+    MPI_Finalize();
+    return 0;
+}
+END
+SIMRUN_CACHE=$folder/cache timeout 300 "$simrun" --db none -n 3 "$folder/present.c" >"$folder/said" 2>&1
+says 'rank 2: present 1, zero 1, begin 1, end 1, all 0'
+ok $? "zeroed memory of a program is there before it is read, its large pages come as they are touched"
+
 # Further runs of a program, for other numbers of ranks and for witnesses, read its input again.
 cat >"$folder/input.c" <<'END'
 #include <mpi.h>
