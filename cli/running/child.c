@@ -348,9 +348,10 @@ static void culprit_text(const struct gradcheck_culprit *culprit, char *text, si
         snprintf(text, size, "%s", culprit->text);
     else if (!culprit->marked)
         snprintf(text, size,
-                 culprit->never_ran ? "the adjoint of %s never ran"
-                                    : "the first wrong adjoint is that of %s",
-                 culprit->name);
+                 culprit->never_ran ? "the adjoint of %s%s%s%s never ran"
+                                    : "the first wrong adjoint is that of %s%s%s%s",
+                 culprit->name, *culprit->label ? " \"" : "", culprit->label,
+                 *culprit->label ? "\"" : "");
     else if (culprit->before[0])
         snprintf(
             text, size,

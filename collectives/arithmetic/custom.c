@@ -92,6 +92,7 @@ struct diff_tensor *diff_custom(struct diff_tensor *x, const struct diff_custom_
     struct custom *custom = node_take(node, sizeof *custom);
     *custom = (struct custom){*rules, context};
     node->extra = custom;
+    node->label = rules->name;
     size_t count = rules->result_count ? rules->result_count(x->count, context) : x->count;
     struct diff_tensor *y = node_output(
         node, count == x->count ? tensor_new_like(x) : tensor_new_flat(x->tape, x->type, count));
@@ -187,6 +188,7 @@ struct diff_tensor *diff_coded(struct diff_tensor *x, const struct diff_coder *c
     struct diff_coder *own = node_take(node, sizeof *own);
     *own = *coder;
     node->extra = own;
+    node->label = coder->name;
     if (!coder->vjp)
         node->saves = SAVES_NOTHING;
     struct diff_tensor *y = node_output(node, tensor_new_like(x));

@@ -57,6 +57,7 @@ struct probe_objective {
 /* One node's values, kept when the probe traces: for finding the first wrong adjoint. */
 struct probe_node {
     char name[32];
+    char label[32];       /* what the program calls it, "" nothing */
     const char *function; /* the public one that made it, NULL: not known */
     const void *site;
     uint32_t sequence, record, epoch;

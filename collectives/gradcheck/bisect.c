@@ -449,6 +449,7 @@ void bisect_report(struct bisect *bisect, const struct entry *told)
                                           .position = record ? record->position : 0,
                                           .site = told->node->site};
     snprintf(culprit->name, sizeof culprit->name, "%s", told->node->name);
+    snprintf(culprit->label, sizeof culprit->label, "%s", told->node->label);
 }
 
 /* Tell the communication rather than the wait that completed it. */

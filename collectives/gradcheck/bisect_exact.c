@@ -102,15 +102,18 @@ void bisect_explain_exact(struct bisect *bisect, const struct entry *group)
     culprit->scale = group->exact.scale;
     if (culprit->never_ran || strcmp(culprit->name, "custom") != 0)
         return;
+    const char *before = *culprit->label ? " \"" : "", *after = *culprit->label ? "\"" : "";
     /* Differences would have seen an adjoint that is so wrong. */
     if (fault * group->exact.scale > 2 * (1e-5 * group->scale + group->spread))
+        snprintf(culprit->text, sizeof culprit->text,
+                 "no wrong adjoint but a wrong tangent, the jvp of this custom operation%s%s%s: "
+                 "differences "
+                 "confirm every gradient, and only forward mode contradicts them",
+                 before, culprit->label, after);
+    else
         snprintf(
             culprit->text, sizeof culprit->text,
-            "no wrong adjoint but a wrong tangent, the jvp of this custom operation: differences "
-            "confirm every gradient, and only forward mode contradicts them");
-    else
-        snprintf(culprit->text, sizeof culprit->text,
-                 "the vjp and the jvp of this custom operation are not each other's transpose, by "
-                 "%.1e of their product; differences are too coarse to tell which of them is wrong",
-                 fault);
+            "the vjp and the jvp of this custom operation%s%s%s are not each other's transpose, by "
+            "%.1e of their product; differences are too coarse to tell which of them is wrong",
+            before, culprit->label, after, fault);
 }

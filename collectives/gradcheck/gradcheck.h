@@ -70,6 +70,7 @@ struct gradcheck_culprit {
     uint32_t sequence, record; /* node on that rank's tape, and the recorder's number of it */
     const void *site;
     char name[64];
+    char label[32];    /* what the program calls it, "" nothing */
     char before[64];   /* of marks: the gradient that was right before it; "": it is the first */
     uint32_t position; /* 0, or the recorder's: of marks when the gradient was marked; of a call
                           outside of the tape */

@@ -95,8 +95,9 @@ int gradcheck_print(const struct gradcheck_result *result, char *text, size_t si
     else if (result->culprit.text[0])
         say(&out, "%s\n", result->culprit.text);
     else if (result->culprit.found)
-        say(&out, "first wrong adjoint: %s, node %u of rank %d%s\n", result->culprit.name,
-            (unsigned)result->culprit.sequence, result->culprit.rank,
-            result->culprit.never_ran ? ", which never ran" : "");
+        say(&out, "first wrong adjoint: %s%s%s%s, node %u of rank %d%s\n", result->culprit.name,
+            *result->culprit.label ? " \"" : "", result->culprit.label,
+            *result->culprit.label ? "\"" : "", (unsigned)result->culprit.sequence,
+            result->culprit.rank, result->culprit.never_ran ? ", which never ran" : "");
     return out.length;
 }

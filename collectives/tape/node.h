@@ -36,7 +36,8 @@ struct diff_node {
     struct diff_tape *tape;
     struct diff_channel *channel;
     const void *site;
-    void *extra; /* the operation's own */
+    void *extra;       /* the operation's own */
+    const char *label; /* what the program calls it, NULL: nothing */
     struct diff_tensor **inputs, **outputs;
     uint32_t *versions; /* of inputs, then outputs */
     uint32_t input_count, output_count;

@@ -87,6 +87,7 @@ void trace_forward(struct diff_node *node)
                                  .input_count = node->input_count,
                                  .output_count = node->output_count};
     snprintf(entry->name, sizeof entry->name, "%s", node->operation->name);
+    snprintf(entry->label, sizeof entry->label, "%s", node->label ? node->label : "");
     entry->inactive = !node->active;
     if (node->operation->numbers)
         memcpy(entry->numbers, node->extra, node->operation->numbers * sizeof(double));

@@ -47,7 +47,7 @@ like($out, qr/the gradient of sums is the first wrong one.*since the gradient of
 is(run(qw(--db none -n 4 marks sum)), 1, 'an adjoint that was forgotten fails');
 like($out, qr/the gradient of squares is the first wrong one/, 'and is placed between two marks');
 is(run(qw(--db none -n 3 op-custom wrong)), 1, 'a wrong operation of the program\'s own fails');
-like($out, qr/the first wrong adjoint is that of custom where rank \d: custom \S*op-custom\.c:\d+/, 'and is named');
+like($out, qr/the first wrong adjoint is that of custom "[^"]+" where rank \d: custom \S*op-custom\.c:\d+/, 'and is named');
 
 # The backward pass is the forward one turned round: program order records its edges, too.
 run(qw(-n 3 ring));

@@ -90,5 +90,5 @@ SKIP: {
 (my $out = `timeout 300 '$simrun' --db none -n 4 loop.c 40 2>&1`) =~ s/\s+/ /g;
 like($out, qr/^peak \d+ PASS .* 26 of 26 gradients right/, 'its gradients are right');
 ($out = `timeout 300 '$simrun' --db none -n 4 loop.c 5 wrong 2>&1`) =~ s/\s+/ /g;
-like($out, qr/G001 gradient-mismatch: the first wrong adjoint is that of custom at loop\.c:29 /, 'a wrong adjoint in a step is blamed at its line');
+like($out, qr/G001 gradient-mismatch: the first wrong adjoint is that of custom "wrong" at loop\.c:29 /, 'a wrong adjoint in a step is blamed at its line');
 done_testing();

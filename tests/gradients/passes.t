@@ -115,7 +115,7 @@ for my $kind ('leaf', 'input') {
             like($out, qr/^FAIL .*WRONG u: .*G001 gradient-mismatch: between the passes: the adjoints of all \d+ operations are right/,
                 "$kind, $way: what is handed on is wrong by a $what, and no operation is blamed");
         }
-        like(said(3, $kind, $way, 'operation'), qr/^FAIL .*G001 gradient-mismatch: the first wrong adjoint is that of custom where rank \d: custom segments\.c:31 \(culprit\)/,
+        like(said(3, $kind, $way, 'operation'), qr/^FAIL .*G001 gradient-mismatch: the first wrong adjoint is that of custom "wrong" where rank \d: custom segments\.c:31 \(culprit\)/,
             "$kind, $way: a wrong adjoint within a segment is blamed at its line");
     }
     like(said(3, $kind, 'from', 'right'), $kind eq 'input' ? qr/the loss was computed before this input was made/ : qr/^PASS/,
