@@ -157,6 +157,7 @@ static bool is_same_lock(const struct sim_event *a, const struct sim_event *b)
            a->owner == b->owner;
 }
 
+/* Of what was not used at all there are no addresses. */
 static bool meet(const struct sim_event *a, const struct sim_event *b)
 {
     return a->low < b->high && b->low < a->high;
@@ -170,8 +171,7 @@ static bool commute(const struct sim_event *a, const struct sim_event *b)
         return true;
     if (!a->plain || !b->plain)
         return false;
-    return a->how == SIM_LOCK_UNUSED || b->how == SIM_LOCK_UNUSED || !meet(a, b) ||
-           (a->how == b->how && a->how != SIM_LOCK_WRITTEN);
+    return !meet(a, b) || (a->how == b->how && a->how != SIM_LOCK_WRITTEN);
 }
 
 static uint64_t lock_name(const struct sim_event *lock)
@@ -181,7 +181,7 @@ static uint64_t lock_name(const struct sim_event *lock)
 
 static bool pair_matters(const struct sim_event *a, const struct sim_event *b)
 {
-    return a->kind == SIM_EVENT_LOCK && a->rank != b->rank && is_same_lock(a, b) && !commute(a, b);
+    return a->rank != b->rank && is_same_lock(a, b) && !commute(a, b);
 }
 
 /* By event: the choice by which it was decided; UINT32_MAX: by none. */
