@@ -31,8 +31,7 @@ static bool same_finding(const struct trace_note *a, const struct trace_note *b,
 static void add_start(struct finding *finding, const struct trace *trace, uint32_t op)
 {
     char place[PLACE_TEXT];
-    if (op_kind_class(trace->ops[op].kind) != CLASS_WAIT ||
-        trace_op_requests(trace, op, NULL, 0) != 1)
+    if (trace_op_requests(trace, op, NULL, 0) != 1)
         return;
     uint32_t start = trace_op_request(trace, op, 0);
     finding_detail(finding, "It was started by %s.\n",
@@ -133,7 +132,7 @@ void check_notes(const struct check_context *context, struct findings *findings)
         finding->confirmation = CONFIRM_HAPPENED;
         unsigned listed = 0;
         for (size_t j = i; j < trace->note_count; j++)
-            if (!reported[j] && same_finding(note, &trace->notes[j], trace)) {
+            if (same_finding(note, &trace->notes[j], trace)) {
                 reported[j] = true;
                 add_note(finding, trace, &trace->notes[j], listed++);
             }
