@@ -212,24 +212,10 @@ static int member_of(const struct sim_collective *collective, int rank, int i)
                           sim_group_world_rank(group_of(collective, rank), i));
 }
 
-/* In constant time where both are sequences, and otherwise in a pass over memory: every member
- * asks.
- */
-bool sim_creation_same_group(const struct sim_group *one, const struct sim_group *other)
-{
-    if (one->size != other->size)
-        return false;
-    if (!one->ranks && !other->ranks)
-        return one->first == other->first && (one->size < 2 || one->stride == other->stride);
-    if (one->ranks && other->ranks)
-        return memcmp(one->ranks, other->ranks, (size_t)one->size * sizeof *one->ranks) == 0;
-    return sim_group_compare(one, other) == MPI_IDENT;
-}
-
 static bool same_group_argument(const struct sim_collective *collective, int one, int other)
 {
     const struct sim_group *group = group_of(collective, other);
-    return group && sim_creation_same_group(group_of(collective, one), group);
+    return group && sim_group_same(group_of(collective, one), group);
 }
 
 /* Per rank: who gives another group than the first member of this rank's group does, though it is

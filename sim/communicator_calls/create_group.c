@@ -33,7 +33,7 @@ static bool is_this(const struct sim_gathering *gathering, const struct meeting 
 {
     return gathering->parent == meeting->parent && gathering->tag == meeting->tag &&
            !gathering->made && (!meeting->name || strcmp(gathering->name, meeting->name) == 0) &&
-           sim_group_compare(gathering->group, group) == MPI_IDENT;
+           sim_group_same(gathering->group, group);
 }
 
 static struct sim_gathering *gathering_find(struct sim_world *world, const struct meeting *meeting,

@@ -45,9 +45,6 @@ int sim_comm_from_group(struct sim_rank *rank, const struct sim_group *group, co
 /* Forgets those who still wait for the others of their group. */
 void sim_gatherings_end(struct sim_world *world);
 
-/* Whether two groups have the same members in the same order. */
-bool sim_creation_same_group(const struct sim_group *one, const struct sim_group *other);
-
 /* Whether all who want a communicator of MPI_Comm_split_type give one type; else all are told. */
 bool sim_creation_types_agree(struct sim_collective *collective);
 

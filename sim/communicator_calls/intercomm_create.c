@@ -111,7 +111,7 @@ static int find_dissenter(const struct sim_collective *collective, struct side s
 {
     const struct sim_group *group = creation_of(collective, side.first)->group;
     for (int r = side.first + 1; r < side.first + side.count; r++)
-        if (!sim_creation_same_group(group, creation_of(collective, r)->group))
+        if (!sim_group_same(group, creation_of(collective, r)->group))
             return r;
     return -1;
 }

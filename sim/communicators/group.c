@@ -10,7 +10,8 @@
 #include "sim/base/handle.h"
 #include "sim/worlds/open_handles.h"
 
-static const struct sim_group group_empty = {.magic = SIM_MAGIC_GROUP, .references = 1};
+static const struct sim_group group_empty = {
+    .magic = SIM_MAGIC_GROUP, .references = 1, .stride = 1};
 
 /* Slot of a world rank: the upper bits of its product with the golden ratio. */
 static unsigned slot_first(const struct sim_group *group, int world_rank)
@@ -123,18 +124,26 @@ int sim_group_rank(const struct sim_group *group, int world_rank)
     return MPI_UNDEFINED;
 }
 
+/* What is a sequence is one in every group that has it, so that the same groups look the same. */
+bool sim_group_same(const struct sim_group *one, const struct sim_group *other)
+{
+    if (one->size != other->size || one->first != other->first || one->stride != other->stride)
+        return false;
+    return one->ranks && other->ranks
+               ? memcmp(one->ranks, other->ranks, (size_t)one->size * sizeof *one->ranks) == 0
+               : one->ranks == other->ranks;
+}
+
 int sim_group_compare(const struct sim_group *a, const struct sim_group *b)
 {
-    bool same_order = true;
+    if (sim_group_same(a, b))
+        return MPI_IDENT;
     if (a->size != b->size)
         return MPI_UNEQUAL;
-    for (int rank = 0; rank < a->size; rank++) {
-        int other = sim_group_rank(b, sim_group_world_rank(a, rank));
-        if (other == MPI_UNDEFINED)
+    for (int rank = 0; rank < a->size; rank++)
+        if (sim_group_rank(b, sim_group_world_rank(a, rank)) == MPI_UNDEFINED)
             return MPI_UNEQUAL;
-        same_order &= other == rank;
-    }
-    return same_order ? MPI_IDENT : MPI_SIMILAR;
+    return MPI_SIMILAR;
 }
 
 /* Appends to `members` the world ranks of `from` that are (or are not) in `filter`; returns the new

@@ -11,6 +11,7 @@
 #define SIM_COMMUNICATORS_GROUP_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <mpi.h>
@@ -44,6 +45,9 @@ static inline int sim_group_world_rank(const struct sim_group *group, int rank)
 /* Rank in the group of a world rank; MPI_UNDEFINED when it is no member. */
 int sim_group_rank(const struct sim_group *group, int world_rank);
 
+/* The same members in the same order: in constant time where they are a sequence, and otherwise in a
+ * pass over memory. */
+bool sim_group_same(const struct sim_group *one, const struct sim_group *other);
 /* MPI_IDENT, MPI_SIMILAR or MPI_UNEQUAL. */
 int sim_group_compare(const struct sim_group *a, const struct sim_group *b);
 

@@ -350,7 +350,23 @@ static bool are_apart(const struct model *a, const struct model *b)
     return apart;
 }
 
-/* Two communicators without a common member; their leaders meet in the world, or all by a name. */
+/* Where two leaders can name each other: in one intracommunicator, or on two sides; and as what the second is known. */
+static int meeting_place(struct script *script, const int leaders[2], int as[2])
+{
+    int start = draw(script, POOL);
+    for (int i = 0; i < POOL; i++) {
+        const struct model *place = &script->pool[(start + i) % POOL];
+        if (!place->number || side_of(place, leaders[0]) < 0 || side_of(place, leaders[1]) < 0 ||
+            (across(place) && side_of(place, leaders[0]) == side_of(place, leaders[1])))
+            continue;
+        for (int s = 0; s < 2; s++)
+            as[s] = place_in(&place->sides[side_of(place, leaders[s])], leaders[s]);
+        return (start + i) % POOL;
+    }
+    return NOBODY; /* never: all are in the world */
+}
+
+/* Two communicators without a common member; their leaders meet in another one, or all by a name. */
 static void connect(struct step *step)
 {
     struct script *script = step->script;
@@ -363,8 +379,12 @@ static void connect(struct step *step)
         return;
     struct side sides[2] = {step->parent.sides[0], other->sides[0]};
     int numbers[2] = {step->parent.number, other->number}, at[2] = {step->from, with};
-    for (int s = 0; s < 2; s++)
+    int named[2], as[2] = {0, 0};
+    for (int s = 0; s < 2; s++) {
         leaders[s] = draw(script, sides[s].n);
+        named[s] = sides[s].at[leaders[s]];
+    }
+    int place = meeting_place(script, named, as);
     MPI_Comm made = MPI_COMM_NULL;
     for (int s = 0; s < 2; s++) {
         if (place_in(&sides[s], step->me) < 0)
@@ -375,8 +395,11 @@ static void connect(struct step *step)
                                                        "org.simrun.pair", MPI_INFO_NULL,
                                                        MPI_ERRORS_ARE_FATAL, &made));
         else
-            expect_ok(MPI_Intercomm_create(step->handles[at[s]], leaders[s], MPI_COMM_WORLD,
-                                           sides[1 - s].at[leaders[1 - s]], tag, &made));
+            /* the others' peer and far leader count for nothing */
+            expect_ok(
+                MPI_Intercomm_create(step->handles[at[s]], leaders[s],
+                                     step->me == named[s] ? step->handles[place] : MPI_COMM_NULL,
+                                     step->me == named[s] ? as[1 - s] : -7, tag, &made));
         MPI_Group_free(&mine);
         MPI_Group_free(&far);
     }
@@ -510,27 +533,31 @@ static void gather_twice(int rank, int size)
 /* Leaders meet who name each other in one communicator under one tag, or in one pair of groups under one name. */
 static void connect_thrice(int rank, int size)
 {
-    MPI_Comm other, made = MPI_COMM_NULL;
+    MPI_Comm other, made[3];
     bool differs = rank == 1;
     int far = unlike == 3 ? (rank + 1) % 3 : 1 - rank, got = -1;
+    if (rank == 2 && unlike != 3)
+        far = rank;
     MPI_Comm_dup(MPI_COMM_WORLD, &other);
-    for (int i = 0; i < 3 && (rank < 2 || unlike == 3) && size; i++) {
-        struct side own = {1, {rank}}, theirs = {1, {far}};
-        MPI_Group mine = group_of(&own), across_it = group_of(&theirs);
+    struct side own = {1, {rank}}, theirs = {1, {far}};
+    MPI_Group mine = group_of(&own), across_it = group_of(&theirs);
+    for (int i = 0; i < 3 && far != rank && size; i++)
         if (unlike < 4)
             expect_ok(MPI_Intercomm_create(MPI_COMM_SELF, 0,
                                            unlike == 1 && differs ? other : MPI_COMM_WORLD, far,
-                                           unlike == 2 && differs ? 6 : 5, &made));
+                                           unlike == 2 && differs ? 6 : 5, &made[i]));
         else
             expect_ok(MPI_Intercomm_create_from_groups(
                 mine, 0, across_it, 0, unlike == 4 && differs ? "simrun.one" : "simrun.two",
-                MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &made));
-        expect_ok(MPI_Allgather(&rank, 1, MPI_INT, &got, 1, MPI_INT, made));
-        expect(got == far, "the other is %d", got);
-        MPI_Comm_free(&made);
-        MPI_Group_free(&mine);
-        MPI_Group_free(&across_it);
+                MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &made[i]));
+    for (int i = 0; i < 3 && far != rank; i++) {
+        int sent = 10 * rank + i;
+        expect_ok(MPI_Allgather(&sent, 1, MPI_INT, &got, 1, MPI_INT, made[i]));
+        expect(got == 10 * far + i, "communicator %d of the other is %d", i, got);
+        MPI_Comm_free(&made[i]);
     }
+    MPI_Group_free(&mine);
+    MPI_Group_free(&across_it);
     MPI_Comm_free(&other);
 }
 
@@ -560,6 +587,41 @@ static void strangers_never_meet(void)
         world_try(world_options(3), rows[i].body);
         tap_is_int(fence_live() - before, 0, "and nothing of it stays behind");
     }
+}
+
+/* What is refused makes nothing, and is refused on the caller's rank alone. */
+static void borders_of_leaders(int rank, int size)
+{
+    struct side own = {1, {rank}}, other = {1, {(rank + 1) % size}};
+    MPI_Group mine = group_of(&own), far = group_of(&other), none = MPI_GROUP_NULL;
+    MPI_Info gone = MPI_INFO_NULL;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    const struct {
+        MPI_Group mine, far;
+        int leader, far_leader, wanted;
+    } rows[] = {{none, far, 0, 0, MPI_ERR_GROUP}, {mine, none, 0, 0, MPI_ERR_GROUP},
+                {mine, far, -1, 0, MPI_ERR_RANK}, {mine, far, 1, 0, MPI_ERR_RANK},
+                {mine, far, 0, -1, MPI_ERR_RANK}, {mine, far, 0, 1, MPI_ERR_RANK},
+                {mine, far, 1, 1, MPI_ERR_RANK},  {MPI_GROUP_EMPTY, far, 0, 0, MPI_ERR_RANK},
+                {far, mine, 0, 0, MPI_ERR_GROUP}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        MPI_Comm made = MPI_COMM_WORLD;
+        expect_class(MPI_Intercomm_create_from_groups(rows[i].mine, rows[i].leader, rows[i].far,
+                                                      rows[i].far_leader, "simrun.one", gone,
+                                                      MPI_ERRORS_RETURN, &made),
+                     rows[i].wanted);
+        expect(made == MPI_COMM_NULL, "row %zu: something was made", i);
+    }
+    for (int leader = -1; leader <= size; leader += 1 + size) {
+        MPI_Comm made = MPI_COMM_WORLD;
+        expect_class(MPI_Intercomm_create(MPI_COMM_SELF, 0, MPI_COMM_WORLD, leader, 1, &made),
+                     MPI_ERR_RANK);
+        expect_class(MPI_Intercomm_create(MPI_COMM_WORLD, leader, MPI_COMM_WORLD, 0, 1, &made),
+                     MPI_ERR_RANK);
+    }
+    MPI_Group_free(&mine);
+    MPI_Group_free(&far);
 }
 
 /* All of a side say the same, low or high; else nobody gets a communicator. */
@@ -717,6 +779,7 @@ int main(void)
     tap_ok((unsigned long long)totals.made >= seeds.count && totals.inter > 0,
            "%d were made, %d of them between two groups", totals.made, totals.inter);
     strangers_never_meet();
+    world_test_sizes("leaders are members", borders_of_leaders, WORLD_FIBERS, WORLD_SIZES(2, 3));
     world_test_sizes("a merge needs one word of each side", sides_say_one_thing, WORLD_FIBERS,
                      WORLD_SIZES(2, 3, 5));
     return tap_done();
