@@ -295,6 +295,182 @@ static void associations_differ_as_asked(void)
            "seed, and the same product");
 }
 
+/* ---- which expression a reduction is ---- */
+
+/* Of five members, by an operation that is neither commutative nor associative, so that each order has a result of
+ * its own; the machine is told that it commutes, or that it does not. */
+enum { FIVE = 5, ALL_ORDERS = 120, MUCH = 3000 };
+enum element { FLOATS, HASHES, SPACED, FIXED, ELEMENTS };
+
+static struct {
+    enum sim_reduce_order order;
+    int distinct, seen[ALL_ORDERS]; /* permutations that results showed */
+} expressions;
+
+static uint32_t hash_two(uint32_t x, uint32_t y)
+{
+    return (x * 2654435761u + y * 40503u + 77u) % 65521u;
+}
+
+static void hash_all(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+    MPI_Aint lower, extent;
+    MPI_Type_get_extent(*type, &lower, &extent);
+    for (int i = 0; i < *count; i++) {
+        uint32_t x, y;
+        memcpy(&x, (char *)in + i * extent, sizeof x);
+        memcpy(&y, (char *)inout + i * extent, sizeof y);
+        y = hash_two(x, y);
+        memcpy((char *)inout + i * extent, &y, sizeof y);
+    }
+}
+
+static uint32_t bits_of(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static uint32_t value_of(enum element element, int rank, int i)
+{
+    uint64_t dice = 64 * (uint64_t)rank + (uint64_t)i % 61;
+    return element == FLOATS ? bits_of((float)(1 << dice_below(&dice, 28)) / 3)
+                             : dice_below(&dice, 65521);
+}
+
+static uint32_t combine_two(enum element element, uint32_t x, uint32_t y)
+{
+    float one, two;
+    memcpy(&one, &x, sizeof one);
+    memcpy(&two, &y, sizeof two);
+    return element == FLOATS ? bits_of(one + two) : hash_two(x, y);
+}
+
+static uint32_t line_of(enum element element, const int *ranks, int n, int i)
+{
+    uint32_t all = value_of(element, ranks[0], i);
+    for (int k = 1; k < n; k++)
+        all = combine_two(element, all, value_of(element, ranks[k], i));
+    return all;
+}
+
+/* Neighbours in pairs; an odd one is a pair's first. */
+static uint32_t tree_of(enum element element, int from, int to, int i)
+{
+    int half = (to - from + 1) / 2;
+    return to - from == 1 ? value_of(element, from, i)
+                          : combine_two(element, tree_of(element, from, from + half, i),
+                                        tree_of(element, from + half, to, i));
+}
+
+static void permutation(int number, int *ranks)
+{
+    for (int i = 0; i < FIVE; i++)
+        ranks[i] = i;
+    for (int i = FIVE - 1; i > 0; number /= i + 1, i--) {
+        int other = number % (i + 1), kept = ranks[i];
+        ranks[i] = ranks[other];
+        ranks[other] = kept;
+    }
+}
+
+/* Whether this is element i of an expression that the order allows. */
+static bool is_expression(enum element element, uint32_t got, int i)
+{
+    static const int in_line[FIVE] = {0, 1, 2, 3, 4}, ring[FIVE] = {1, 2, 3, 4, 0};
+    if (expressions.order == SIM_REDUCE_TREE)
+        return got == tree_of(element, 0, FIVE, i);
+    if (expressions.order == SIM_REDUCE_LINEAR || element == FIXED)
+        return got == line_of(element, in_line, FIVE, i);
+    if (expressions.order == SIM_REDUCE_RING)
+        return got == line_of(element, ring, FIVE, i);
+    for (int number = 0; number < ALL_ORDERS; number++) {
+        int ranks[FIVE];
+        permutation(number, ranks);
+        if (got != line_of(element, ranks, FIVE, i))
+            continue;
+        if (element != FLOATS)
+            expressions.seen[number] = 1;
+        return true;
+    }
+    return false;
+}
+
+static void expressions_are_as_asked(int rank, int size)
+{
+    static const char *const names[] = {"Allreduce", "Reduce", "Reduce_scatter_block",
+                                        "Reduce_scatter", "Scan"};
+    MPI_Datatype spaced;
+    MPI_Op commutes, fixed;
+    MPI_Type_create_resized(MPI_UINT32_T, 0, 12, &spaced);
+    MPI_Type_commit(&spaced);
+    MPI_Op_create(hash_all, 1, &commutes);
+    MPI_Op_create(hash_all, 0, &fixed);
+    uint32_t *send = calloc(FIVE * MUCH * 3, 4), *got = calloc(FIVE * MUCH * 3, 4);
+    for (int number = 0; number < ELEMENTS * 5 * 2 && size == FIVE; number++) {
+        enum element element = (enum element)(number % ELEMENTS);
+        int kind = number / ELEMENTS % 5, own = number / ELEMENTS / 5 ? MUCH : 3;
+        size_t step = element == SPACED ? 3 : 1;
+        int all = kind == 2 || kind == 3 ? FIVE * own : own, first = all > own ? rank * own : 0;
+        int shares[FIVE] = {own, own, own, own, own};
+        MPI_Datatype type = element == FLOATS   ? MPI_FLOAT
+                            : element == SPACED ? spaced
+                                                : MPI_UINT32_T;
+        MPI_Op op = element == FLOATS ? MPI_SUM : element == FIXED ? fixed : commutes;
+        for (int i = 0; i < all; i++)
+            send[(size_t)i * step] = value_of(element, rank, i);
+        if (kind == 0)
+            expect_ok(MPI_Allreduce(send, got, own, type, op, MPI_COMM_WORLD));
+        else if (kind == 1)
+            expect_ok(MPI_Reduce(send, got, own, type, op, 3, MPI_COMM_WORLD));
+        else if (kind == 2)
+            expect_ok(MPI_Reduce_scatter_block(send, got, own, type, op, MPI_COMM_WORLD));
+        else if (kind == 3)
+            expect_ok(MPI_Reduce_scatter(send, got, shares, type, op, MPI_COMM_WORLD));
+        else
+            expect_ok(MPI_Scan(send, got, own, type, op, MPI_COMM_WORLD));
+        static const int in_line[FIVE] = {0, 1, 2, 3, 4};
+        int wrong = 0, at = 0;
+        for (int i = 0; i < own && (kind != 1 || rank == 3); i += own > 3 ? 97 : 1) {
+            uint32_t value = got[(size_t)i * step];
+            bool right = kind == 4 ? value == line_of(element, in_line, rank + 1, i)
+                                   : is_expression(element, value, first + i);
+            if (!right && !wrong++)
+                at = i;
+        }
+        expect(!wrong, "%s of %d, order %d, elements %d: element %d of %d that are wrong",
+               names[kind], own, (int)expressions.order, (int)element, at, wrong);
+    }
+    free(send);
+    free(got);
+    MPI_Op_free(&commutes);
+    MPI_Op_free(&fixed);
+    MPI_Type_free(&spaced);
+}
+
+static void every_kind_combines_in_the_order_asked(void)
+{
+    static const char *const names[] = {"a line", "a tree", "a ring", "some order"};
+    for (int order = SIM_REDUCE_LINEAR; order <= SIM_REDUCE_SEED; order++) {
+        char text[500] = "";
+        for (uint64_t seed = 1; seed <= (order == SIM_REDUCE_SEED ? 6 : 1); seed++) {
+            struct sim_world_options options = world_options(FIVE);
+            options.reduce_order = expressions.order = (enum sim_reduce_order)order;
+            options.seed = seed;
+            struct world_result result = world_try(options, expressions_are_as_asked);
+            if (result.outcome != OUTCOME_FINISHED || result.failed)
+                snprintf(text, sizeof text, "seed %d: %s %s", (int)seed,
+                         world_outcomes[result.outcome], result.text);
+        }
+        tap_test_str(text, "", TAP_HERE, "every kind combines in %s", names[order]);
+    }
+    for (int i = 0; i < ALL_ORDERS; i++)
+        expressions.distinct += expressions.seen[i];
+    tap_ok(expressions.distinct > ALL_ORDERS / 4, "of %d orders seeds gave %d", ALL_ORDERS,
+           expressions.distinct);
+}
+
 static void wrong_reductions_are_refused(int rank, int size)
 {
     int in = rank, out = -1;
@@ -404,7 +580,7 @@ static void small_values_that_do_not_agree_are_refused(int rank, int size)
 
 int main(void)
 {
-    tap_plan(13);
+    tap_plan(18);
     world_test("Reduce combines in rank order at every root", reduce_combines_in_rank_order,
                WORLD_ANY);
     world_test("Allreduce gives everybody the same", allreduce_gives_all_the_same, WORLD_ANY);
@@ -417,6 +593,7 @@ int main(void)
     world_test("a sum is by default, to the bit, that of a loop over the ranks",
                linear_sums_are_those_of_a_loop, WORLD_ANY);
     associations_differ_as_asked();
+    every_kind_combines_in_the_order_asked();
     world_test("wrong reductions have their error classes and do no harm",
                wrong_reductions_are_refused, WORLD_ANY);
     world_test("small values meet whatever form each member uses",
