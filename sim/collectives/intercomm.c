@@ -54,6 +54,13 @@ static int find_root(struct sim_collective *collective)
     return -1;
 }
 
+/* Those who get from the root, or give to it; nobody where there is no root. */
+static struct side_of_bridge others_of_root(struct sim_collective *collective, int *root)
+{
+    *root = find_root(collective);
+    return *root < 0 ? (struct side_of_bridge){0, 0} : other_side(collective, *root);
+}
+
 static void barrier(struct sim_collective *collective)
 {
     (void)collective;
@@ -61,9 +68,9 @@ static void barrier(struct sim_collective *collective)
 
 static void bcast(struct sim_collective *collective)
 {
-    int root = find_root(collective);
-    struct side_of_bridge others = other_side(collective, root < 0 ? 0 : root);
-    for (int i = 0; root >= 0 && i < others.count; i++) {
+    int root;
+    struct side_of_bridge others = others_of_root(collective, &root);
+    for (int i = 0; i < others.count; i++) {
         struct sim_collective_call *to = collective->calls[others.first + i];
         sim_block_move(collective, root, sim_side_whole(&collective->calls[root]->send),
                        others.first + i, sim_side_whole(&to->send));
@@ -72,9 +79,9 @@ static void bcast(struct sim_collective *collective)
 
 static void gather(struct sim_collective *collective)
 {
-    int root = find_root(collective);
-    struct side_of_bridge others = other_side(collective, root < 0 ? 0 : root);
-    for (int i = 0; root >= 0 && i < others.count; i++) {
+    int root;
+    struct side_of_bridge others = others_of_root(collective, &root);
+    for (int i = 0; i < others.count; i++) {
         struct sim_collective_call *to = collective->calls[root];
         sim_block_move(collective, others.first + i,
                        sim_side_whole(&collective->calls[others.first + i]->send), root,
@@ -84,9 +91,9 @@ static void gather(struct sim_collective *collective)
 
 static void scatter(struct sim_collective *collective)
 {
-    int root = find_root(collective);
-    struct side_of_bridge others = other_side(collective, root < 0 ? 0 : root);
-    for (int i = 0; root >= 0 && i < others.count; i++) {
+    int root;
+    struct side_of_bridge others = others_of_root(collective, &root);
+    for (int i = 0; i < others.count; i++) {
         struct sim_collective_call *to = collective->calls[others.first + i];
         sim_block_move(collective, root, sim_side_block(&collective->calls[root]->send, i),
                        others.first + i, sim_side_whole(&to->receive));

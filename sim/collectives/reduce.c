@@ -120,7 +120,7 @@ static void fold_chunks(const struct fold *fold, size_t count, char *const *outp
     size_t size = fold->type->size, step = CHUNK / size ? CHUNK / size : 1;
     long chunks = (long)((count + step - 1) / step);
     size_t total = count * size * (size_t)(fold->n + output_count);
-    bool large = total >= TEAM_FROM && chunks > 1 && !omp_in_parallel();
+    bool large = total >= TEAM_FROM && !omp_in_parallel();
     bool team = large && team_is_quicker(&fold->world->fold_pace);
     double start = large ? seconds() : 0;
 #pragma omp parallel for schedule(dynamic) if (team)
