@@ -14,7 +14,7 @@
 
 #include <mpi-ext.h>
 
-enum { TAG = 3, KNOWN = 99, BEGINS = 98, LARGE = 40000, LIST = 4, AT = 2 };
+enum { TAG = 3, KNOWN = 99, BEGINS = 98, LARGE = 40000, LIST = 4 };
 enum trouble { FAILED, ANY_FAILED, REVOKED, TROUBLES };
 static const char *const troubles[] = {"it fails", "somebody fails", "it is revoked"};
 enum place { COPY, TURNED, ACROSS, PLACES };
@@ -90,6 +90,7 @@ static int which, traits;
 static enum trouble trouble;
 static enum place place;
 static bool before;
+static int at, idle, other; /* where it stands in a list, and the two besides it */
 
 /* It stands among others: none, one that is not started, and, where it stays itself, one that stays,
  * too: nobody sends what it waits for. */
@@ -104,24 +105,24 @@ static void list_begin(struct list *list, struct try *t)
     post(t);
     for (int i = 0; i < LIST; i++)
         list->requests[i] = MPI_REQUEST_NULL;
-    MPI_Recv_init(list->unused, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &list->requests[1]);
-    list->requests[AT] = t->request;
+    MPI_Recv_init(list->unused, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &list->requests[idle]);
+    list->requests[at] = t->request;
     if (trouble == ANY_FAILED)
         MPI_Irecv(list->unused + 1, 1, MPI_INT, MPIX_World_rank(), 66, MPI_COMM_WORLD,
-                  &list->requests[3]);
+                  &list->requests[other]);
 }
 
 static int list_end(struct list *list, struct try *t, int error, const MPI_Status *status)
 {
-    t->request = list->requests[AT];
+    t->request = list->requests[at];
     if (status)
         t->status = *status;
     t->inner = error == MPI_ERR_IN_STATUS ? t->status.MPI_ERROR : error;
-    MPI_Request_free(&list->requests[1]);
-    expect((list->requests[3] != MPI_REQUEST_NULL) == (trouble == ANY_FAILED), "the other is gone");
+    MPI_Request_free(&list->requests[idle]);
+    expect((list->requests[other] != MPI_REQUEST_NULL) == (trouble == ANY_FAILED), "the other is gone");
     if (trouble == ANY_FAILED) {
-        MPI_Cancel(&list->requests[3]);
-        expect_ok(MPI_Wait(&list->requests[3], MPI_STATUS_IGNORE));
+        MPI_Cancel(&list->requests[other]);
+        expect_ok(MPI_Wait(&list->requests[other], MPI_STATUS_IGNORE));
     }
     return error;
 }
@@ -132,7 +133,7 @@ static int waited_any(struct try *t)
     int index = -1;
     list_begin(&list, t);
     int error = MPI_Waitany(LIST, list.requests, &index, &t->status);
-    expect(index == AT, "Waitany says %d", index);
+    expect(index == at, "Waitany says %d", index);
     return list_end(&list, t, error, NULL);
 }
 
@@ -142,10 +143,10 @@ static int waited_all(struct try *t)
     list_begin(&list, t);
     int error = MPI_Waitall(LIST, list.requests, list.statuses);
     for (int i = 0; i < LIST; i++)
-        expect(i == AT || list.statuses[i].MPI_ERROR ==
-                              (i == 3 && trouble == ANY_FAILED ? MPI_ERR_PENDING : MPI_SUCCESS),
+        expect(i == at || list.statuses[i].MPI_ERROR ==
+                              (i == other && trouble == ANY_FAILED ? MPI_ERR_PENDING : MPI_SUCCESS),
                "of %d: %d", i, list.statuses[i].MPI_ERROR);
-    return list_end(&list, t, error, &list.statuses[AT]);
+    return list_end(&list, t, error, &list.statuses[at]);
 }
 
 static int waited_some(struct try *t)
@@ -153,9 +154,9 @@ static int waited_some(struct try *t)
     struct list list;
     int count = -1;
     list_begin(&list, t);
-    list.indices[0] = AT;
+    list.indices[0] = at;
     int error = MPI_Waitsome(LIST, list.requests, &count, list.indices, list.statuses);
-    expect(count == (error == MPI_ERR_IN_STATUS) && list.indices[0] == AT, "%d, the first is %d",
+    expect(count == (error == MPI_ERR_IN_STATUS) && list.indices[0] == at, "%d, the first is %d",
            count, list.indices[0]);
     return list_end(&list, t, error, &list.statuses[0]);
 }
@@ -167,7 +168,7 @@ static int tested_any(struct try *t)
     list_begin(&list, t);
     while (!flag && !error)
         error = MPI_Testany(LIST, list.requests, &index, &flag, &t->status);
-    expect(index == (flag ? AT : MPI_UNDEFINED), "Testany says %d", index);
+    expect(index == (flag ? at : MPI_UNDEFINED), "Testany says %d", index);
     return list_end(&list, t, error, NULL);
 }
 
@@ -178,7 +179,7 @@ static int tested_all(struct try *t)
     list_begin(&list, t);
     while (!flag && !error)
         error = MPI_Testall(LIST, list.requests, &flag, list.statuses);
-    return list_end(&list, t, error, &list.statuses[AT]);
+    return list_end(&list, t, error, &list.statuses[at]);
 }
 
 static int tested_some(struct try *t)
@@ -188,7 +189,7 @@ static int tested_some(struct try *t)
     list_begin(&list, t);
     while (!count && !error)
         error = MPI_Testsome(LIST, list.requests, &count, list.indices, list.statuses);
-    expect(!count || list.indices[0] == AT, "%d, the first is %d", count, list.indices[0]);
+    expect(!count || list.indices[0] == at, "%d, the first is %d", count, list.indices[0]);
     return list_end(&list, t, error, &list.statuses[0]);
 }
 
@@ -482,6 +483,9 @@ static void every_way(void)
             before = i / TROUBLES / PLACES;
             if (traits & SENDS && trouble == ANY_FAILED)
                 continue;
+            at = (int)(n + n / variants + (size_t)which) % LIST;
+            other = (at + 1 + i % 3) % LIST;
+            idle = (at + 1 + (i + 1) % 3) % LIST;
             const struct world_variant *variant = &world_variants[worlds++ % variants];
             struct sim_world_options options = world_options(sizes[worlds % 3]);
             options.executor = variant->executor;
