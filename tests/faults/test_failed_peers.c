@@ -105,7 +105,8 @@ static void list_begin(struct list *list, struct try *t)
     post(t);
     for (int i = 0; i < LIST; i++)
         list->requests[i] = MPI_REQUEST_NULL;
-    MPI_Recv_init(list->unused, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &list->requests[idle]);
+    MPI_Recv_init(list->unused, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD,
+                  &list->requests[idle]);
     list->requests[at] = t->request;
     if (trouble == ANY_FAILED)
         MPI_Irecv(list->unused + 1, 1, MPI_INT, MPIX_World_rank(), 66, MPI_COMM_WORLD,
@@ -119,7 +120,8 @@ static int list_end(struct list *list, struct try *t, int error, const MPI_Statu
         t->status = *status;
     t->inner = error == MPI_ERR_IN_STATUS ? t->status.MPI_ERROR : error;
     MPI_Request_free(&list->requests[idle]);
-    expect((list->requests[other] != MPI_REQUEST_NULL) == (trouble == ANY_FAILED), "the other is gone");
+    expect((list->requests[other] != MPI_REQUEST_NULL) == (trouble == ANY_FAILED),
+           "the other is gone");
     if (trouble == ANY_FAILED) {
         MPI_Cancel(&list->requests[other]);
         expect_ok(MPI_Wait(&list->requests[other], MPI_STATUS_IGNORE));
