@@ -7,6 +7,7 @@
 #include "recorder/wrappers/persistent.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { COUNTS_MAX = 4096 };
 
@@ -88,43 +89,66 @@ static uint32_t peers(struct recorder_rank *me, const struct call *call,
     return call->kind == OP_REDUCE_SCATTER ? comm->local_size : comm->size - comm->local_size;
 }
 
-/* Sum over the peers, in basic elements; writes them down when they are few enough. */
-static int64_t sum_counts(struct recorder_rank *me, const struct call *call,
-                          const struct recorder_comm *comm, uint32_t number, bool receive)
+/* Sum over the peers, in basic elements; each by itself goes to `values`, unless that is NULL. */
+static int64_t sum_counts(struct recorder_rank *me, const struct call *call, uint32_t peers,
+                          bool receive, int64_t *values)
 {
     struct counts counts = receive ? call->receive_counts : call->send_counts;
     const MPI_Datatype *types = receive ? call->receive_types : call->send_types;
     MPI_Datatype type = receive ? call->receive_type : call->send_type;
-    uint32_t n = peers(me, call, comm, receive);
-    int64_t *values = n <= COUNTS_MAX ? malloc(((size_t)n + 1) * sizeof *values) : NULL;
     int64_t sum = 0;
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < peers; i++) {
         int64_t elements = recorder_type(me, types ? types[i] : type)->elements;
         int64_t value = count_at(counts, i) * elements;
         sum += value;
         if (values)
             values[i] = value;
     }
-    if (values)
-        recorder_counts(me, number, receive, n, values);
-    free(values);
     return sum;
 }
 
-static void describe_counts(struct recorder_rank *me, struct record_op *op, const struct call *call,
-                            const struct recorder_comm *comm)
+/* Counts of peers that a call gives, where they are significant: sent, and received. */
+struct counted {
+    bool there[2];
+    uint32_t kept[2]; /* of them, few enough to be written down */
+    int64_t values[]; /* those sent, then those received */
+};
+
+/* NULL: none are given, or there is no memory. Their sum is the operation's count. */
+static struct counted *describe_counts(struct recorder_rank *me, struct record_op *op,
+                                       const struct call *call, const struct recorder_comm *comm)
 {
-    uint32_t number = me->self->op;
-    bool sends = given(call->send_counts) && call->send != MPI_IN_PLACE &&
-                 (!rooted_at_me_only(call->kind, false) || at_root(call, comm));
-    bool receives = given(call->receive_counts) &&
-                    (!rooted_at_me_only(call->kind, true) || at_root(call, comm));
-    int64_t sent = sends ? sum_counts(me, call, comm, number, false) : -1;
-    int64_t received = receives ? sum_counts(me, call, comm, number, true) : -1;
-    if (sent >= 0)
-        op->count = sent;
-    else if (received >= 0)
-        op->count = received;
+    struct counted found = {
+        .there = {given(call->send_counts) && call->send != MPI_IN_PLACE &&
+                      (!rooted_at_me_only(call->kind, false) || at_root(call, comm)),
+                  given(call->receive_counts) &&
+                      (!rooted_at_me_only(call->kind, true) || at_root(call, comm))}};
+    uint32_t all[2] = {0, 0};
+    for (int receive = 0; receive < 2; receive++) {
+        all[receive] = found.there[receive] ? peers(me, call, comm, receive) : 0;
+        found.kept[receive] = all[receive] <= COUNTS_MAX ? all[receive] : 0;
+    }
+    size_t room = (size_t)found.kept[0] + found.kept[1];
+    struct counted *counted = found.there[0] || found.there[1]
+                                  ? malloc(sizeof *counted + room * sizeof *counted->values)
+                                  : NULL;
+    if (!counted)
+        return NULL;
+    *counted = found;
+    for (int receive = 1; receive >= 0; receive--)
+        if (found.there[receive])
+            op->count = sum_counts(
+                me, call, all[receive], receive,
+                found.kept[receive] ? counted->values + (receive ? found.kept[0] : 0) : NULL);
+    return counted;
+}
+
+static void write_counts(struct recorder_rank *me, const struct counted *counted)
+{
+    for (int receive = 0; receive < 2; receive++)
+        if (counted && counted->there[receive] && counted->kept[receive])
+            recorder_counts(me, me->self->op, receive, counted->kept[receive],
+                            counted->values + (receive ? counted->kept[0] : 0));
 }
 
 /* The side whose count describes what this rank moves. */
@@ -135,13 +159,11 @@ static void describe_data(struct recorder_rank *me, struct record_op *op, const 
     bool in_place = call->send == MPI_IN_PLACE || call->receive == MPI_IN_PLACE;
     bool use_receive = call->has_receive &&
                        (scatters ? call->receive != MPI_IN_PLACE : call->send == MPI_IN_PLACE);
-    if (!call->has_send && call->has_receive)
-        use_receive = true;
     if (use_receive)
         wrapper_data(me, op, call->receive, call->receive_count, call->receive_type);
     else if (call->has_send)
         wrapper_data(me, op, call->send, call->send_count, call->send_type);
-    if (call->send_types || call->receive_types) { /* types differ by peer: only the counts tell */
+    if (call->receive_types) { /* types differ by peer: only the counts tell */
         op->type = op->signature = 0;
         op->unit = 1;
     }
@@ -151,8 +173,6 @@ static void describe_data(struct recorder_rank *me, struct record_op *op, const 
                      (!rooted_at_me_only(call->kind, true) || (comm && at_root(call, comm)));
     if (receiving)
         op->buffer = (uint64_t)(uintptr_t)call->receive;
-    else if (call->receive == MPI_IN_PLACE || call->send == MPI_IN_PLACE)
-        op->buffer = (uint64_t)(uintptr_t)(call->send == MPI_IN_PLACE ? call->receive : call->send);
 }
 
 static void describe(struct recorder_rank *me, struct record_op *op, const struct call *call,
@@ -160,7 +180,7 @@ static void describe(struct recorder_rank *me, struct record_op *op, const struc
 {
     wrapper_comm(op, comm);
     describe_data(me, op, call, comm);
-    if (call->rooted && call->root == MPI_ROOT)
+    if (call->root == MPI_ROOT)
         op->peer = (int32_t)me->rank;
     else if (call->rooted)
         op->peer = recorder_world_rank(comm, call->root);
@@ -219,8 +239,7 @@ static void watch_side(struct recorder_rank *me, const struct record_op *op,
  * sum for the other one alone. */
 static bool is_followed(const struct call *call, const struct recorder_comm *comm)
 {
-    return !call->send_types && !call->receive_types && call->send != MPI_IN_PLACE &&
-           call->receive != MPI_IN_PLACE &&
+    return !call->receive_types && call->send != MPI_IN_PLACE && call->receive != MPI_IN_PLACE &&
            (comm->size == comm->local_size || call->kind == OP_ALLREDUCE);
 }
 
@@ -264,8 +283,9 @@ static struct record_op *call_begin(struct recorder_rank *me, const struct call 
     if (!comm)
         return op;
     op->comm_seq = comm->collectives++;
-    if (given(call->send_counts) || given(call->receive_counts))
-        describe_counts(me, op, call, comm);
+    struct counted *counted = describe_counts(me, op, call, comm);
+    write_counts(me, counted);
+    free(counted);
     if (me->watch)
         watch(me, op, call, comm);
     return op;
@@ -282,13 +302,31 @@ static void call_started(struct recorder_rank *me, struct record_op *op, MPI_Com
     recorder_leave(me);
 }
 
-/* What a persistent one says, and the communicator that its rounds are recorded on. */
-struct watched_call {
+/* What a persistent one says, and the communicator that its rounds are recorded on. Its arrays may be gone by then:
+ * they are read for who watches alone. */
+struct kept_call {
     struct call call;
     const struct recorder_comm *series;
+    const struct counted *counted; /* behind it; NULL: there is nothing to count */
 };
 
 #if MPI_VERSION >= 4
+static struct kept_call *kept_call_new(struct recorder_rank *me, struct record_op *pattern,
+                                       const struct call *call, const struct recorder_comm *comm,
+                                       const struct recorder_comm *series)
+{
+    struct counted *counted = comm ? describe_counts(me, pattern, call, comm) : NULL;
+    size_t bytes = counted ? sizeof *counted + ((size_t)counted->kept[0] + counted->kept[1]) *
+                                                   sizeof *counted->values
+                           : 0;
+    struct kept_call *kept = malloc(sizeof *kept + bytes);
+    if (kept)
+        *kept =
+            (struct kept_call){*call, series, counted ? memcpy(kept + 1, counted, bytes) : NULL};
+    free(counted);
+    return kept;
+}
+
 static void call_kept(const struct call *call, MPI_Request handle, int error)
 {
     struct recorder_rank *me = error == MPI_SUCCESS ? recorder_enter() : NULL;
@@ -305,24 +343,24 @@ static void call_kept(const struct call *call, MPI_Request handle, int error)
         struct recorder_request *kept = recorder_request_add(me, handle, NULL, comm);
         if (kept)
             kept->pattern = pattern;
-        else
+        if (kept && series)
+            kept->call = kept_call_new(me, pattern, call, comm, series);
+        if (!kept)
             free(pattern);
-        struct watched_call *watched = kept && me->watch && series ? malloc(sizeof *watched) : NULL;
-        if (watched) {
-            *watched = (struct watched_call){*call, series};
-            kept->call = watched;
-        }
     }
     recorder_leave(me);
 }
 #endif
 
-void persistent_watch(struct recorder_rank *me, const struct record_op *op,
-                      const struct recorder_request *request)
+void persistent_said(struct recorder_rank *me, const struct record_op *op,
+                     const struct recorder_request *request)
 {
-    const struct watched_call *watched = request->call;
-    if (watched)
-        watch(me, op, &watched->call, watched->series);
+    const struct kept_call *kept = request->call;
+    if (!kept)
+        return;
+    write_counts(me, kept->counted);
+    if (me->watch)
+        watch(me, op, &kept->call, kept->series);
 }
 
 #define LIST(...) __VA_ARGS__

@@ -91,8 +91,8 @@ void persistent_issue(struct recorder_rank *me, struct recorder_request *request
     request->thread = me->self->number;
     request->checksum =
         op_kind_class(pattern->head.small) == CLASS_SEND ? recorder_checksum(op) : 0;
-    if (me->watch && op_kind_class(pattern->head.small) == CLASS_COLLECTIVE)
-        persistent_watch(me, op, request);
+    if (op_kind_class(pattern->head.small) == CLASS_COLLECTIVE)
+        persistent_said(me, op, request);
     else
         recorder_watch_point(me, op, request->comm, (const void *)(uintptr_t)op->buffer);
 }

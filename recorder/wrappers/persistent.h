@@ -10,8 +10,8 @@ struct recorder_request *persistent_keep(struct recorder_rank *me, enum op_kind 
                                          MPI_Request request);
 /* It begins: its operation. */
 void persistent_issue(struct recorder_rank *me, struct recorder_request *request, const void *site);
-/* For whom watches, a collective that began: the numbers of the call that made it. */
-void persistent_watch(struct recorder_rank *me, const struct record_op *op,
-                      const struct recorder_request *request);
+/* A collective that began: the counts of the call that made it, and for whom watches its numbers. */
+void persistent_said(struct recorder_rank *me, const struct record_op *op,
+                     const struct recorder_request *request);
 
 #endif

@@ -1,16 +1,19 @@
 /* What the recorder keeps of a collective, of every kind and form, within a communicator, between two groups and
  * along a topology, against what the call said: its kind, root, operation, how many basic numbers, the numbers for
- * each peer where they differ, whether it is in place, and which buffer counts. */
+ * each peer where they differ, whether it is in place, and which buffer counts. Arguments that MPI does not look at
+ * on a rank hold something else. Who watches is told of all numbers that the call sends and receives, and of no others. */
 #include "recorder/recording.h"
+#include "recorder/watch.h"
 #include "sim/worlds/world.h"
 #include "tests/dice.h"
 #include "tests/mpi/collective_calls.h"
 #include "tests/tap.h"
 
+#include <mpix.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { ROUNDS = 40, MOST = 3, ROOM = 2 * MOST * RANKS + 8 };
+enum { ROUNDS = 40, MOST = 3, ROOM = 2 * (MOST + 1) * RANKS + 8 };
 
 /* The same on all ranks; counts are of pairs of numbers. */
 struct scene {
@@ -33,12 +36,69 @@ struct wanted {
     long long counts[2][RANKS];
 };
 
+/* Of one call: the numbers that were told of, in the memory of either side. */
+struct seen {
+    const struct record_op *record;
+    int begun, opaque, done, strange;
+    bool moved[2][2][ROOM]; /* whether it receives, whose memory */
+};
+
 static struct {
+    double memory[RANKS][2][ROOM];
+    struct seen seen[RANKS];
     unsigned long long seed;
     struct recording *recording;
     struct wanted wanted[RANKS][ROUNDS];
-    int refused;
+    int refused, told_wrongly;
 } now;
+
+/* ---- who watches ---- */
+
+static void begins(struct record_watch *watch, const struct record_op *record, uint32_t number,
+                   uint64_t comm)
+{
+    struct seen *seen = &now.seen[MPIX_World_rank()];
+    (void)watch, (void)number, (void)comm;
+    seen->begun++;
+    seen->record = record;
+}
+
+static void block(struct record_watch *watch, const struct record_op *record, bool receives,
+                  bool single, void *values, size_t count)
+{
+    int rank = MPIX_World_rank();
+    struct seen *seen = &now.seen[rank];
+    const double *first = values;
+    int side = first >= now.memory[rank][1];
+    (void)watch, (void)record;
+    for (size_t i = 0; i < count; i++) {
+        ptrdiff_t at = first + i - now.memory[rank][side];
+        if (single || at < 0 || at >= ROOM || seen->moved[receives][side][at])
+            seen->strange++;
+        else
+            seen->moved[receives][side][at] = true;
+    }
+}
+
+static void opaque(struct record_watch *watch, const struct record_op *record)
+{
+    (void)watch, (void)record;
+    now.seen[MPIX_World_rank()].opaque++;
+}
+
+static void done(struct record_watch *watch, const struct record_op *record)
+{
+    struct seen *seen = &now.seen[MPIX_World_rank()];
+    (void)watch;
+    seen->done += record == seen->record; /* waits and starts are done, too */
+}
+
+static void over(struct record_watch *watch)
+{
+    (void)watch;
+}
+
+static struct record_watch watch = {begins, block, opaque, done, over};
 
 static struct scene scene_new(uint64_t *dice)
 {
@@ -47,7 +107,7 @@ static struct scene scene_new(uint64_t *dice)
         scene.kind = (enum kind)dice_below(dice, KINDS);
         scene.place = (enum place)dice_below(dice, PLACES);
     } while (!exists(scene.kind, scene.place));
-    scene.form = (enum form)(BLOCKING + dice_below(dice, FORMS - BLOCKING));
+    scene.form = (enum form)dice_below(dice, FORMS);
     scene.in_place = scene.place == WITHIN && scene.kind != BCAST && dice_below(dice, 3) == 0;
     scene.root = (int)dice_below(dice, RANKS);
     scene.count = 1 + (int)dice_below(dice, MOST);
@@ -104,7 +164,7 @@ struct side {
 
 /* One block for all peers, or one for each; `unit`: numbers of an element. */
 static void side_make(const struct scene *scene, int rank, bool receives, MPI_Datatype pair,
-                      const int *memory, struct side *side)
+                      const double *memory, struct side *side)
 {
     int unit = scene->pairs[receives] ? 2 : 1, at = 0;
     int own = scene->kind == GATHERV || scene->kind == ALLGATHERV
@@ -123,14 +183,14 @@ static void side_make(const struct scene *scene, int rank, bool receives, MPI_Da
             pairs = receives ? pairs_between(scene, peer, rank) : pairs_between(scene, rank, peer);
         }
         bool mixed = scene->kind == ALLTOALLW && i % 2;
-        side->types[i] = mixed || unit == 2 ? pair : MPI_INT;
+        side->types[i] = mixed || unit == 2 ? pair : MPI_DOUBLE;
         side->counts[i] = mixed ? pairs : pairs * 2 / unit;
-        side->places[i] = scene->kind == ALLTOALLW ? 4 * at : at / unit;
-        at += 2 * pairs;
+        side->places[i] = scene->kind == ALLTOALLW ? (int)sizeof(double) * at : at / unit;
+        at += 2 * pairs + 2; /* a pair of them lies between */
     }
     side->buffer = (struct buffer){.at = memory,
                                    .count = own * 2 / unit,
-                                   .type = unit == 2 ? pair : MPI_INT,
+                                   .type = unit == 2 ? pair : MPI_DOUBLE,
                                    .counts = side->counts,
                                    .places = side->places,
                                    .types = side->types};
@@ -188,7 +248,7 @@ static struct wanted expect_of(const struct scene *scene, int rank, const struct
                             .reduces = is_reduction(scene->kind),
                             .in_place = in_place,
                             .typed = scene->kind != ALLTOALLW,
-                            .starts = scene->form == STARTED || scene->form == STARTED_C,
+                            .starts = scene->form != BLOCKING && scene->form != BLOCKING_C,
                             .peers = {-1, -1}};
     if (is_rooted(scene->kind) &&
         (scene->place != ACROSS || rank == scene->root || rank % 2 != scene->root % 2))
@@ -196,7 +256,7 @@ static struct wanted expect_of(const struct scene *scene, int rank, const struct
     /* what it gives, or takes where that says nothing; in all where peers get different numbers */
     bool takes = scatters ? !in_place : in_place;
     wanted.count =
-        (long long)sides[takes].buffer.count * (sides[takes].buffer.type != MPI_INT ? 2 : 1);
+        (long long)sides[takes].buffer.count * (sides[takes].buffer.type != MPI_DOUBLE ? 2 : 1);
     for (int receives = 1; receives >= 0; receives--) {
         if (!keeps_counts(scene, rank, receives))
             continue;
@@ -204,7 +264,7 @@ static struct wanted expect_of(const struct scene *scene, int rank, const struct
         wanted.count = 0;
         for (int i = 0; i < wanted.peers[receives]; i++) {
             wanted.counts[receives][i] = (long long)sides[receives].counts[i] *
-                                         (sides[receives].types[i] != MPI_INT ? 2 : 1);
+                                         (sides[receives].types[i] != MPI_DOUBLE ? 2 : 1);
             wanted.count += wanted.counts[receives][i];
         }
     }
@@ -225,22 +285,67 @@ static struct wanted expect_of(const struct scene *scene, int rank, const struct
     return wanted;
 }
 
+/* Which numbers cross: of blocks for each peer those, else of one block, or one for each. */
+static void moved(const struct scene *scene, int rank, bool receives, const struct side *side,
+                  bool numbers[ROOM])
+{
+    int unit = side->buffer.type != MPI_DOUBLE ? 2 : 1, first = side->buffer.count * unit;
+    if (!counts(scene->kind, scene->place, rank, scene->root, receives))
+        return;
+    if (has_arrays(scene->kind, receives)) {
+        for (int i = 0; i < peers_of(scene->place, rank); i++)
+            for (int k = 0; k < side->counts[i] * unit; k++)
+                numbers[side->places[i] * unit + k] = true;
+        return;
+    }
+    if (has_blocks(scene->kind, receives))
+        first *= peers_of(scene->place, rank);
+    if (!receives && scene->kind == REDUCE_SCATTER_BLOCK)
+        first *= RANKS;
+    for (int i = 0; i < RANKS && !receives && scene->kind == REDUCE_SCATTER; i++)
+        first = (i ? first : 0) + 2 * share_of(scene, i);
+    for (int i = 0; i < first; i++)
+        numbers[i] = true;
+}
+
+/* Not followed are types per peer, what is in place, but for reductions of one whole buffer, and what crosses between
+ * groups, but for a sum that all get. */
+static bool told_well(const struct scene *scene, int rank, const struct side sides[2])
+{
+    const struct seen *seen = &now.seen[rank];
+    struct seen wanted = {.begun = 1, .done = 1};
+    bool in_place = says_in_place(scene, rank);
+    bool whole = scene->kind == REDUCE || scene->kind == ALLREDUCE || scene->kind >= SCAN;
+    if (scene->kind == ALLTOALLW || (in_place && !whole) ||
+        (scene->place == ACROSS && scene->kind != ALLREDUCE)) {
+        wanted.opaque = 1;
+    } else {
+        moved(scene, rank, false, &sides[0], wanted.moved[0][in_place]);
+        moved(scene, rank, true, &sides[1], wanted.moved[1][scene->kind != BCAST]);
+    }
+    bool exact =
+        !(scene->kind == EXSCAN && rank == 0) && !(scene->kind == BCAST && is_root(scene, rank));
+    return seen->begun == 1 && seen->done == 1 && !seen->strange && seen->opaque == wanted.opaque &&
+           memcmp(seen->moved[0], wanted.moved[0], sizeof wanted.moved[0]) == 0 &&
+           (!exact || memcmp(seen->moved[1], wanted.moved[1], sizeof wanted.moved[1]) == 0);
+}
+
 static int run_rank(void *context, int rank)
 {
     uint64_t dice = now.seed;
     MPI_Comm comms[PLACES];
     MPI_Datatype pair;
-    int memory[2][ROOM];
+    double(*memory)[ROOM] = now.memory[rank];
     (void)context;
     recording_rank_begin(now.recording);
     MPI_Init(NULL, NULL);
     comms_make(comms, rank);
-    MPI_Type_contiguous(2, MPI_INT, &pair);
+    MPI_Type_contiguous(2, MPI_DOUBLE, &pair);
     MPI_Type_commit(&pair);
     for (int round = 0; round < ROUNDS; round++) {
         struct scene scene = scene_new(&dice);
         struct side sides[2];
-        memset(memory, 0, sizeof memory);
+        memset(memory, 0, sizeof now.memory[rank]);
         for (int receives = 0; receives < 2; receives++)
             side_make(&scene, rank, receives, pair, memory[receives], &sides[receives]);
         now.wanted[rank][round] = expect_of(&scene, rank, sides);
@@ -249,6 +354,7 @@ static int run_rank(void *context, int rank)
                                       .op = MPI_SUM,
                                       .root = root_seen(scene.place, rank, scene.root),
                                       .info = MPI_INFO_NULL,
+                                      .starts = 1,
                                       .comm = comms[scene.place]};
         bool scatters = scene.kind == SCATTER || scene.kind == SCATTERV;
         if (says_in_place(&scene, rank) && scatters)
@@ -257,10 +363,22 @@ static int run_rank(void *context, int rank)
             arguments.send.at = MPI_IN_PLACE;
         if (scene.kind == BCAST)
             arguments.receive = arguments.send;
+        if ((scene.kind == SCATTER || scene.kind == SCATTERV) && !is_root(&scene, rank)) {
+            arguments.send.count = 77;
+            arguments.send.type = MPI_CHAR;
+        }
+        if ((scene.kind == GATHER || scene.kind == GATHERV) && !is_root(&scene, rank)) {
+            arguments.receive.count = 77;
+            arguments.receive.type = MPI_CHAR;
+        }
+        now.seen[rank] = (struct seen){.begun = 0};
         int error =
             call_collective(scene.kind, scene.place, scene.form, rank == scene.root, &arguments);
-        if (error)
-            now.refused++;
+        now.refused += error != 0;
+        if (!told_well(&scene, rank, sides) && !now.told_wrongly++)
+            tap_note("seed %llu, rank %d, round %d, %s, place %d, form %d, root %d: watched",
+                     now.seed, rank, round, kind_names[scene.kind], scene.place, scene.form,
+                     scene.root);
     }
     MPI_Type_free(&pair);
     comms_drop(comms);
@@ -321,6 +439,7 @@ static bool world_is_recorded(unsigned long long seed)
     struct sim_world_options options;
     sim_world_options_init(&options);
     options.ranks = RANKS;
+    options.slots[MPIX_SLOT_WATCH] = &watch;
     now.seed = seed;
     now.recording = recording_new(RANKS, RECORD_LEVEL_OPS, &failure);
     struct sim_world *world = sim_world_new(&options, &failure);
@@ -358,6 +477,7 @@ int main(void)
     for (unsigned long long i = 0; i < seeds.count; i++)
         wrong += !world_is_recorded(seeds.first + i);
     tap_is_int(wrong, 0, "what was called is what was recorded");
+    tap_is_int(now.told_wrongly, 0, "who watches is told of what crosses, and of nothing else");
     tap_is_int(now.refused, 0, "and none of it was refused");
     tap_ok(looked_at > 0, "%d operations were looked at", looked_at);
     return tap_done();
