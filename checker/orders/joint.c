@@ -106,13 +106,11 @@ static bool compete(const struct search *search, uint32_t a, uint32_t b)
     return !is_send(search, a) || x->peer == y->peer;
 }
 
-/* Not who met whom: that changes nothing any more. */
+/* Not who met whom: that changes nothing any more. Where a rank stands and which item it is in the flags say. */
 static uint64_t state_hash(const struct search *search, const struct state *state)
 {
     const struct trace *trace = search->trace;
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (uint32_t rank = 0; rank < trace->ranks; rank++)
-        hash = mix(hash, (uint64_t)state->at[rank] << 32 | state->last[rank]);
     for (uint32_t op = 0; op < trace->op_count; op++) {
         uint64_t earlier = 0;
         hash = mix(hash, state->flags[op]);
@@ -277,9 +275,7 @@ static bool is_in_item(const struct search *search, const struct state *state, u
                        uint32_t op)
 {
     uint32_t last = state->last[rank];
-    if (last == TRACE_NO || search->reach->item_of[last] == TRACE_NO)
-        return false;
-    return search->reach->item_of[op] == search->reach->item_of[last] &&
+    return last != TRACE_NO && search->reach->item_of[op] == search->reach->item_of[last] &&
            search->reach->segment_of[op] == search->reach->segment_of[last];
 }
 

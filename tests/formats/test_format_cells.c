@@ -139,6 +139,60 @@ static void test_nodes(void)
     free(text);
 }
 
+/* The first node of a run may be its only cell. */
+static void test_one_node(void)
+{
+    char *text = written("t", "{\"simrun\":1,\"ranks\":1}\n"
+                              "{\"node\":1,\"rank\":0,\"name\":\"0F0\"}\n"
+                              "{\"node\":2,\"rank\":0,\"name\":\"x\"}\n");
+    tap_is_str(text, "0F0\n", "one cell makes a schedule");
+    free(text);
+}
+
+/* Which functions name a cell, and so can be written: a column from 1 on, and actions. */
+static void test_cell_names(void)
+{
+    static const struct {
+        const char *function;
+        bool is_cell;
+    } rows[] = {{"column 1: 0F0", true},
+                {"column 0: 0F0", false},
+                {"column 4097: 0F0", true},
+                {"column 1073741824: 0F0", true},
+                {"column 1073741825: 0F0", false},
+                {"column 18446744073709551617: 0F0", false},
+                {"column -1: 0F0", false},
+                {"column  1: 0F0", false},
+                {"column +1: 0F0", false},
+                {"column : 0F0", false},
+                {"column 1 : 0F0", false},
+                {"column 1:0F0", false},
+                {"column 1; 0F0", false},
+                {"column 1: ", false},
+                {"column 1: 0f0", false},
+                {"columns 1: 0F0", false},
+                {"Column 1: 0F0", false},
+                {"column 1: 0F0 derives 0F1", true},
+                {"main", false},
+                {"", false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[300];
+        struct failure failure = {0};
+        snprintf(text, sizeof text,
+                 "{\"simrun\":1,\"ranks\":1}\n"
+                 "{\"op\":\"compute\",\"rank\":0,\"site\":[\"s\",1,\"%s\"]}\n",
+                 rows[i].function);
+        struct trace *trace = sample_read("t", text, &failure);
+        FILE *out = fopen("/dev/null", "w");
+        bool done = trace && out && format_write(trace, NULL, "csv", out, &failure);
+        tap_ok(trace && done == rows[i].is_cell, "\"%s\" is %s cell: %s", rows[i].function,
+               rows[i].is_cell ? "a" : "no", failure.text);
+        if (out)
+            fclose(out);
+        trace_free(trace);
+    }
+}
+
 /* A result that no cell takes is received where it is computed, on its next stage's rank. */
 static void test_unwanted(void)
 {
@@ -161,5 +215,7 @@ int main(void)
     test_gaps();
     test_many_rows();
     test_nodes();
+    test_one_node();
+    test_cell_names();
     return tap_done();
 }

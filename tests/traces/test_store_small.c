@@ -254,6 +254,20 @@ static void artifacts_are_kept(struct store *store)
     }
 }
 
+/* A database whose table is gone has no last run, and says so. */
+static void no_runs_are_told(void)
+{
+    struct failure failure = {0};
+    struct store *store = store_open(file("none.db"), STORE_WRITE, &failure);
+    tap_ok(store && store_run_last(store, &failure) == 0 && !failure.code,
+           "a new database has no last run");
+    sqlite3_exec(store_handle(store), "PRAGMA foreign_keys=OFF; DROP TABLE runs", NULL, NULL, NULL);
+    tap_ok(store_run_last(store, &failure) == 0 && failure.code == FAILURE_INTERNAL &&
+               strstr(failure.text, "no such table"),
+           "one without its table has none either: %s", failure.text);
+    store_close(store);
+}
+
 int main(void)
 {
     struct failure failure = {0};
@@ -268,8 +282,9 @@ int main(void)
     artifacts_are_kept(store);
     store_close(store);
     runs_are_told();
-    static const char *const names[] = {"small.db", "runs.db"};
-    for (size_t i = 0; i < 2; i++)
+    no_runs_are_told();
+    static const char *const names[] = {"small.db", "runs.db", "none.db"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         unlink(file(names[i]));
     rmdir(folder);
     return tap_done();

@@ -279,7 +279,7 @@ int main(void)
         trace_free(p.trace);
     }
     tap_is_int(built, seeds.count, "random operations are traces");
-    tap_ok(odd > 20 * seeds.count && odd * 2 < ops && refused > seeds.count / 4,
+    tap_ok(odd > 10 * seeds.count && odd * 2 < ops && refused > seeds.count / 4,
            "of %llu operations %llu are odd, %llu refused", ops, odd, refused);
     tap_is_int(wrong, 0, "what is looked up of them is what its sentence says");
     return tap_done();

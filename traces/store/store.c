@@ -22,7 +22,7 @@ int store_failed(struct store *store, struct failure *failure)
 {
     int error = sqlite3_extended_errcode(store->db), base = error & 0xff;
     int code = base == SQLITE_CORRUPT || base == SQLITE_NOTADB ? FAILURE_INPUT : FAILURE_INTERNAL;
-    if (sqlite3_extended_errcode(store->db) == SQLITE_READONLY_DBMOVED)
+    if (error == SQLITE_READONLY_DBMOVED)
         return failure_set(failure, code,
                            "%s was removed or moved while the program ran, with the runs in it; "
                            "keep it where the program does not tidy up (--db FILE)",
