@@ -109,8 +109,7 @@ static int64_t sum_counts(struct recorder_rank *me, const struct call *call, uin
 
 /* Counts of peers that a call gives, where they are significant: sent, and received. */
 struct counted {
-    bool there[2];
-    uint32_t kept[2]; /* of them, few enough to be written down */
+    uint32_t kept[2]; /* of each side so many, few enough to be written down; 0: none */
     int64_t values[]; /* those sent, then those received */
 };
 
@@ -118,35 +117,32 @@ struct counted {
 static struct counted *describe_counts(struct recorder_rank *me, struct record_op *op,
                                        const struct call *call, const struct recorder_comm *comm)
 {
-    struct counted found = {
-        .there = {given(call->send_counts) && call->send != MPI_IN_PLACE &&
-                      (!rooted_at_me_only(call->kind, false) || at_root(call, comm)),
-                  given(call->receive_counts) &&
-                      (!rooted_at_me_only(call->kind, true) || at_root(call, comm))}};
-    uint32_t all[2] = {0, 0};
-    for (int receive = 0; receive < 2; receive++) {
-        all[receive] = found.there[receive] ? peers(me, call, comm, receive) : 0;
-        found.kept[receive] = all[receive] <= COUNTS_MAX ? all[receive] : 0;
-    }
-    size_t room = (size_t)found.kept[0] + found.kept[1];
-    struct counted *counted = found.there[0] || found.there[1]
-                                  ? malloc(sizeof *counted + room * sizeof *counted->values)
-                                  : NULL;
-    if (!counted)
+    bool there[2] = {given(call->send_counts) && call->send != MPI_IN_PLACE &&
+                         (!rooted_at_me_only(call->kind, false) || at_root(call, comm)),
+                     given(call->receive_counts) &&
+                         (!rooted_at_me_only(call->kind, true) || at_root(call, comm))};
+    uint32_t all[2], kept[2];
+    if (!there[0] && !there[1])
         return NULL;
-    *counted = found;
-    for (int receive = 1; receive >= 0; receive--)
-        if (found.there[receive])
-            op->count = sum_counts(
-                me, call, all[receive], receive,
-                found.kept[receive] ? counted->values + (receive ? found.kept[0] : 0) : NULL);
+    for (int receive = 0; receive < 2; receive++) {
+        all[receive] = peers(me, call, comm, receive);
+        kept[receive] = there[receive] && all[receive] <= COUNTS_MAX ? all[receive] : 0;
+    }
+    struct counted *counted =
+        malloc(sizeof *counted + ((size_t)kept[0] + kept[1]) * sizeof *counted->values);
+    for (int receive = 1; receive >= 0 && counted; receive--) {
+        int64_t *values = kept[receive] ? counted->values + (receive ? kept[0] : 0) : NULL;
+        counted->kept[receive] = kept[receive];
+        if (there[receive])
+            op->count = sum_counts(me, call, all[receive], receive, values);
+    }
     return counted;
 }
 
 static void write_counts(struct recorder_rank *me, const struct counted *counted)
 {
     for (int receive = 0; receive < 2; receive++)
-        if (counted && counted->there[receive] && counted->kept[receive])
+        if (counted && counted->kept[receive])
             recorder_counts(me, me->self->op, receive, counted->kept[receive],
                             counted->values + (receive ? counted->kept[0] : 0));
 }

@@ -31,6 +31,7 @@ struct wanted {
     int root;
     long long count;
     bool typed, reduces, in_place, starts;
+    bool again; /* on a communicator of its own, which is told as that of a persistent one */
     const void *buffer; /* where it receives, or else what it gives; NULL: neither */
     int peers[2];       /* of the counts of its sides; -1: none are kept */
     long long counts[2][RANKS];
@@ -249,6 +250,7 @@ static struct wanted expect_of(const struct scene *scene, int rank, const struct
                             .in_place = in_place,
                             .typed = scene->kind != ALLTOALLW,
                             .starts = scene->form != BLOCKING && scene->form != BLOCKING_C,
+                            .again = scene->form == AGAIN || scene->form == AGAIN_C,
                             .peers = {-1, -1}};
     if (is_rooted(scene->kind) &&
         (scene->place != ACROSS || rank == scene->root || rank % 2 != scene->root % 2))
@@ -419,9 +421,12 @@ static const char *unfit(const struct trace *trace, const struct trace_op *op,
 {
     const struct trace_form *form = op->form;
     uint64_t buffer = trace_op_place(trace, op).buffer;
-    return op->kind != wanted->kind                                          ? "its kind"
-           : op->peer != wanted->root                                        ? "its root"
-           : op->count != wanted->count                                      ? "how many"
+    bool again = strncmp(trace->comms[form->comm].name, "persistent", 10) == 0;
+    return op->kind != wanted->kind     ? "its kind"
+           : again != wanted->again     ? "its communicator"
+           : again && op->comm_seq      ? "its place on a communicator of its own"
+           : op->peer != wanted->root   ? "its root"
+           : op->count != wanted->count ? "how many"
            : !(op->flags & OP_IN_PLACE) != !wanted->in_place                 ? "in place or not"
            : !(op->flags & OP_NONBLOCKING) != !wanted->starts                ? "started or not"
            : (form->type != 0) != wanted->typed                              ? "its type"
