@@ -14,9 +14,9 @@ enum {
     RANKS = 3,
     OPS = 16,
     ITEMS = 3,
-    STATES = 3000,
+    STATES = 500,
     SLOTS = 8192,
-    PLANS = 600,
+    PLANS = 1200,
     HANGS = 64,
     NONE = 255,
     ANY = -1
@@ -71,6 +71,24 @@ static void draw_message(struct tasks tasks[RANKS])
         add_task(&tasks[to], receives[below(2)], below(2) ? sender : ANY, below(4) ? tag : ANY);
 }
 
+/* One rank's receives, or sends, want the same: which comes first decides who gets what. */
+static void draw_rivals(struct tasks tasks[RANKS])
+{
+    static const uint8_t sends[] = {OP_ISEND, OP_SEND, OP_BSEND};
+    static const uint8_t receives[] = {OP_RECV, OP_IRECV};
+    bool receiver = below(2); /* rank 0 receives */
+    for (uint32_t i = 2 + below(2); i-- > 0;) {
+        uint32_t other = 1 + below(RANKS - 1);
+        int tag = (int)below(3) - 1, source = receiver ? (int)other : 0;
+        add_task(&tasks[receiver ? 0 : other], receives[below(2)], below(2) ? source : ANY, tag);
+    }
+    for (uint32_t i = 2 + below(2); i-- > 0;) {
+        uint32_t other = 1 + below(RANKS - 1);
+        add_task(&tasks[receiver ? other : 0], sends[below(3)], receiver ? 0 : (int)other,
+                 (int)below(2));
+    }
+}
+
 /* The item's operations as issued; who waits for its request does so at the item's end, some never do. */
 static void add_item(struct plain *plain, uint32_t rank, struct tasks *tasks, uint32_t ops)
 {
@@ -108,7 +126,10 @@ static void plain_draw(struct plain *plain)
     struct tasks tasks[RANKS] = {0};
     uint32_t collectives = below(3) == 0 ? 1 + below(2) : 0, root = below(RANKS);
     uint8_t kind = kinds[below(2)];
-    for (uint32_t messages = 1 + below(4 - collectives); messages-- > 0;)
+    bool rivals = below(2);
+    if (rivals)
+        draw_rivals(tasks);
+    for (uint32_t messages = 1 + below(4 - collectives); messages-- > 0 && !rivals;)
         draw_message(tasks);
     for (uint32_t rank = 0; rank < RANKS; rank++)
         for (uint32_t i = 0; i < collectives; i++)
@@ -121,7 +142,7 @@ static void plain_draw(struct plain *plain)
             bool last = k == ITEMS - 1, two = tasks[rank].count > 1 && below(3) == 0;
             add_item(plain, rank, &tasks[rank], last ? tasks[rank].count : two ? 2 : 1);
             for (uint32_t before = first; before < plain->items; before++)
-                plain->edge[before][plain->items] = below(2);
+                plain->edge[before][plain->items] = below(rivals ? 6 : 2) == 0;
         }
         number_collectives(plain, rank);
     }
