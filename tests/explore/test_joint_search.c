@@ -4,6 +4,7 @@
 #include "checker/orders/joint.h"
 #include "checker/orders/partial_order.h"
 #include "checker/replay/plan.h"
+#include "checker/replay/replay.h"
 #include "tests/checker/check_program.h"
 #include "tests/dice.h"
 
@@ -16,7 +17,7 @@ enum {
     ITEMS = 3,
     STATES = 500,
     SLOTS = 8192,
-    PLANS = 1200,
+    PLANS = 1000,
     HANGS = 64,
     NONE = 255,
     ANY = -1
@@ -500,8 +501,59 @@ static const char *takes_differ(const struct machine *machine, const struct join
     return NULL;
 }
 
+/* What an operation that stands can lack: the other members of its collective, or the other side of a message. */
+static bool can_lack(const struct plain *plain, uint32_t stands, uint32_t lacks)
+{
+    const struct plain_op *op = &plain->ops[stands], *other = &plain->ops[lacks];
+    op = op->kind == OP_WAIT ? &plain->ops[op->start] : op;
+    if (is_collective(op))
+        return is_collective(other) && other->number == op->number;
+    return is_send(op) ? is_receive(other) : is_send(other);
+}
+
+/* The order in which it hangs, replayed: who stands waits for what the next one's rank comes to later, and so on round. */
+static const char *cycle_differs(const struct plain *plain, const struct check_context *context,
+                                 enum check_model model, bool minimal,
+                                 const struct joint_hang *hang, unsigned long long *replayed)
+{
+    struct check_plan plan;
+    struct check_replay replay;
+    uint32_t at[OPS];
+    const char *what = NULL;
+    check_plan_init(&plan, context,
+                    &(struct plan_options){.order = hang->order,
+                                           .choices = hang->choices,
+                                           .choice_count = hang->choice_count,
+                                           .minimal = minimal});
+    check_replay_run(&plan, model, &replay);
+    for (uint32_t i = 0; i < plain->count; i++)
+        at[hang->order[i]] = i;
+    for (size_t i = 0; replay.stuck && i < replay.cycle_count && !what; i++) {
+        uint32_t stands = replay.cycle[i], lacks = replay.lacks[i];
+        uint32_t next = replay.cycle[(i + 1) % replay.cycle_count];
+        bool alone = replay.cycle_count == 1;
+        if (replay.at[plain->ops[stands].rank] != stands)
+            what = "a cycle of what does not stand";
+        else if (lacks == TRACE_NO ? !alone : !can_lack(plain, stands, lacks))
+            what = "a lack of something else";
+        else if (!alone &&
+                 (plain->ops[lacks].rank != plain->ops[next].rank || at[lacks] < at[next]))
+            what = "a lack that the next one is not before";
+    }
+    for (size_t rank = 0, k = 0; rank < RANKS && !what; rank++)
+        if (replay.at[rank] != TRACE_NO)
+            what =
+                k < hang->stand_count && replay.at[rank] == hang->stands[k++] ? NULL : "who stands";
+    if (!what && (!replay.stuck || replay.cycle_count == 0))
+        what = "that it is stuck";
+    *replayed += replay.cycle_count > 1;
+    check_replay_release(&replay);
+    check_plan_release(&plan);
+    return what;
+}
+
 struct tally {
-    unsigned long long plans, hangs, wrong;
+    unsigned long long plans, hangs, replayed, wrong;
 };
 
 static void compare(const struct plain *plain, const struct check_context *context,
@@ -534,6 +586,9 @@ static void compare(const struct plain *plain, const struct check_context *conte
                            : answer != (hangs ? JOINT_HANGS : JOINT_SAFE) ? "whether it hangs"
                            : hangs ? hang_differs(&machine, &hang)
                                    : NULL;
+        if (!what && hangs)
+            what = cycle_differs(plain, context, eager ? CHECK_EAGER : CHECK_RENDEZVOUS, minimal,
+                                 &hang, &tally->replayed);
         what = what ? what : takes_differ(&machine, &hang, !hangs && !machine.crossed);
         if (what && !tally->wrong++)
             tap_note("seed %llu, %s, %s: %s", seed, eager ? "eager" : "rendezvous",
@@ -613,6 +668,7 @@ int main(void)
     tap_ok(tally.plans > 2 * seeds.count && tally.hangs * 8 > tally.plans &&
                tally.hangs * 8 < 7 * tally.plans,
            "%llu runs of plans, of which %llu hang", tally.plans, tally.hangs);
+    tap_ok(tally.replayed * 8 > tally.hangs, "%llu of them in a circle", tally.replayed);
     tap_is_int(tally.wrong, 0, "both machines say the same of each");
     return tap_done();
 }
