@@ -261,6 +261,45 @@ static void operations(struct trace *trace)
     trace->node_begin[RANKS]++;
 }
 
+/* Sites and strings have one number each, the same for the same ones: whatever the order in which they come, of thousands that differ in one
+ * part only. A place of memory is what it was added as. */
+static void names_and_places(void)
+{
+    enum { FILES = 40, LINES = 20, FUNCTIONS = 5, ALL = FILES * LINES * FUNCTIONS, TIMES = 3 };
+    static uint32_t sites[ALL], strings[ALL];
+    struct trace *trace = trace_new(1);
+    uint32_t wrong = 0;
+    memset(sites, 0xff, sizeof sites);
+    for (uint32_t i = 0; i < ALL * TIMES; i++) {
+        uint32_t which = (uint32_t)(i * UINT64_C(7919) % ALL), line = which / FUNCTIONS % LINES;
+        char file[24], function[24], string[24];
+        snprintf(file, sizeof file, "f%u.c", which / FUNCTIONS / LINES);
+        snprintf(function, sizeof function, "g%u", which % FUNCTIONS);
+        snprintf(string, sizeof string, "s%u", which);
+        uint32_t site = trace_add_site(trace, file, (int)line, function);
+        uint32_t text = trace_add_string(trace, string);
+        const struct trace_site *is = &trace->sites[site];
+        wrong += strcmp(is->file, file) || is->line != (int)line || strcmp(is->function, function);
+        wrong += strcmp(trace_string(trace, text), string) != 0;
+        wrong += i >= ALL ? site != sites[which] || text != strings[which]
+                          : site + 1 != trace->site_count || text + 1 != trace->string_count;
+        sites[which] = site;
+        strings[which] = text;
+    }
+    tap_ok(!wrong && trace->site_count == ALL && trace->string_count == ALL,
+           "%d sites and strings have each one number", ALL);
+    for (uint64_t i = 0; i < 30000; i++) {
+        uint64_t one = i * 8191 % 3000 * 64, buffer = i % 2 ? one : 640,
+                 extent = i % 2 ? i % 7 : one;
+        uint32_t place = trace_add_place(trace, buffer, extent);
+        wrong +=
+            place ? trace->places[place].buffer != buffer || trace->places[place].extent != extent
+                  : buffer || extent;
+    }
+    tap_is_int(wrong, 0, "and a place is what it was added as");
+    trace_free(trace);
+}
+
 int main(void)
 {
     struct failure failure = {0};
@@ -274,5 +313,6 @@ int main(void)
     waits_and_counts(trace);
     tap_is_str(checked(trace), "", "it keeps them in the end");
     trace_free(trace);
+    names_and_places();
     return tap_done();
 }
