@@ -266,6 +266,36 @@ static void test_shared(void)
                    "d0: byte 76: shared values expand to more than the file could hold");
 }
 
+/* Which rank a dump is of: what it says, else what its name ends in; and how many ranks its groups name. */
+static void test_ranks(void)
+{
+    static const struct {
+        const char *name, *text;
+        uint32_t ranks; /* of the trace: one more than the highest */
+    } rows[] = {{"dump_rank_3", "{\"entries\":[]}", 4},
+                {"dump_rank_12", "{\"entries\":[]}", 13},
+                {"dump_rank_12.json", "{\"entries\":[]}", 13},
+                {"dump7_of_8.json", "{\"entries\":[]}", 9},
+                {"dump.5", "{\"entries\":[]}", 6},
+                {"dump", "{\"entries\":[]}", 1},
+                {"dump_rank_3", "{\"rank\":0,\"entries\":[]}", 1},
+                {"dump_rank_3", "{\"rank\":1,\"entries\":[]}", 2},
+                {"dump_rank_3", "{\"rank\":-1,\"entries\":[]}", 4},
+                {"dump_rank_3", "{\"rank\":\"no number\",\"entries\":[]}", 4},
+                {"d0", "{\"pg_config\":{\"0\":{\"ranks\":\"[0, 12]\"}},\"entries\":[]}", 13},
+                {"d0", "{\"pg_config\":{\"0\":{\"ranks\":\"[10,2,3]\"}},\"entries\":[]}", 11},
+                {"d0", "{\"pg_config\":{\"0\":{\"ranks\":[0, 12]}},\"entries\":[]}", 13}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct failure failure = {0};
+        struct trace *trace = sample_read(rows[i].name, rows[i].text, &failure);
+        tap_is_int(trace ? trace->ranks : 0, rows[i].ranks, "%s: %s: %s", rows[i].name,
+                   rows[i].text, failure.text);
+        trace_free(trace);
+    }
+    static const char beyond[] = "{\"rank\":1048576,\"entries\":[]}";
+    sample_refused("d", beyond, strlen(beyond), "d:1:1: rank 1048576 is beyond 1048575");
+}
+
 /* ---- random jobs ---- */
 
 /* A job is drawn as what its ranks enqueue, in one order for all; each rank's dump has a part of its list, and how far each entry came. What
@@ -689,6 +719,7 @@ int main(void)
         run("rm -f *", folder);
         test_wrapped(folder);
         run("rm -f *", folder);
+        test_ranks();
         test_jobs(folder);
         run("rm -f *", folder);
         rmdir(folder);
