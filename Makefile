@@ -17,6 +17,7 @@
 #   make bare       demo and test on a Debian with nothing but make and git, in a path with blanks; needs root and debootstrap; SUITE=noble
 #   make bench      figures against Open MPI and MPICH, as ratios in one run; BENCH="200 million" for 2^20 ranks, too
 #   make functions  every call of the standard, right and with one wrong argument at a time;  make mpich  MPICH's own tests
+#   make mbi        the 1,800 programs of the MPI Bugs Initiative, each with one known error or none: a table; ONLY=MessageRace
 #   make rooms      the rooms of the house: files, lines, what each sees
 #   make changes    every row of "to change X, open Y" (docs/architecture.md) tried in a copy of the tree; ONLY="colours"; some minutes
 #   make format     rewrite the sources in house style;  make format-check only looks
@@ -329,6 +330,12 @@ faults: all
 .PHONY: mpich
 mpich: all
 	@perl tests/mpich/run.pl $(BUILD)/simrun build/mpich $(ONLY)
+
+# Programs of the MPI Bugs Initiative, which say themselves what is wrong with them, from Debian's source package of SimGrid: a table of kinds of
+# errors, and what is told otherwise. A few minutes; needs the network. ONLY=PATTERN: programs with such names (tests/mbi/run.pl).
+.PHONY: mbi
+mbi: all
+	@perl tests/mbi/run.pl $(BUILD)/simrun build/mbi $(ONLY)
 
 # Every function of the standard, right and with one wrong argument at a time: recorded, with findings alone, and on threads of the system.
 .PHONY: functions

@@ -118,7 +118,7 @@ static void add(struct findings *into, struct trace *trace, const struct finding
                                                                                               : "",
                    origin->how);
     if (origin->replay)
-        finding_detail(copy, "It is repeated by: %s\n", origin->replay);
+        finding_repeated_by(copy, origin->replay);
     copy->site = site_here(trace, other, finding->site);
     copy->severity = finding->severity;
     copy->confirmation = CONFIRM_REAL;

@@ -59,13 +59,16 @@ static void database_option(const struct result *result, char *text, size_t size
 char *result_replay(const struct result *result, int finding, char *text, size_t size)
 {
     char database[600];
+    const struct finding *told = finding >= 0 ? &result->verdict.findings.items[finding] : NULL;
+    if (told && !told->witness && finding_repeats(told, text, size))
+        return text;
     if (!result->run) {
         snprintf(text, size, "%s", result->command);
         return text;
     }
     database_option(result, database, sizeof database);
     int used = snprintf(text, size, "simrun replay%s %lld", database, (long long)result->run);
-    if (finding >= 0 && result->verdict.findings.items[finding].witness)
+    if (told && told->witness)
         snprintf(text + used, size - (size_t)used, " --witness %d", finding + 1);
     return text;
 }

@@ -296,7 +296,8 @@ static void add_variable(struct debug_file *file, struct debug_scope *scope, Dwa
         !set_type(file, &variable, &type, around->pc))
         return;
     /* An array whose length the run tells has its place in a pointer of the compiler's. */
-    variable.moves = !variable.pointer && !variable.bound_count && !lies_still(die);
+    variable.still = lies_still(die);
+    variable.moves = !variable.pointer && !variable.bound_count && !variable.still;
     if (variable.place.count == 1)
         variable.address = address_of(die, variable.place.ops);
     Dwarf_Attribute attribute;

@@ -21,6 +21,7 @@ enum { DEBUG_BOUNDS_MAX = 3 };
 struct debug_variable {
     const char *name;
     struct debug_expression place, frame_base;
+    bool still;   /* it lies at one place while its scope lasts */
     bool moves;   /* its place is another elsewhere: what is there now may be another's by then */
     bool pointer; /* then `type` is what it points to */
     const struct debug_type *type; /* of an array its element; NULL: none, as of a void pointer */

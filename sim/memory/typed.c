@@ -33,6 +33,7 @@ struct look {
     bool lenient;           /* what does not fit is none of its variables */
     struct sim_scope scope; /* of the variable that fits */
     struct debug_variable variable;
+    bool of_pointer; /* the buffer is where a pointer lies */
     uintptr_t start;
     size_t beyond;
     struct sim_mismatch mismatch;
@@ -84,13 +85,30 @@ static void try(struct look *look, const struct debug_variable *variable, uintpt
 
 /* ---- variables that hold the buffer ---- */
 
+/* What is given is the address of a pointer: there is room for no more than one. */
+static void try_place_of_pointer(struct look *look, const struct debug_variable *variable,
+                                 uintptr_t start)
+{
+    uintptr_t end = start + sizeof(void *);
+    if (look->hull.low - start >= sizeof(void *))
+        return;
+    look->bounded = true;
+    if (look->hull.high <= end || !variable->pointer || !variable->still) {
+        look->fits = true;
+    } else if (!look->misfits) {
+        look->misfits = look->of_pointer = true;
+        look->variable = *variable;
+        look->start = start;
+        look->beyond = look->hull.high - end;
+    }
+}
+
 static void try_variable(struct look *look, const struct debug_variable *variable, uintptr_t start,
                          size_t count)
 {
     uintptr_t low = look->hull.low;
     if (variable->pointer || !variable->type) {
-        look->fits |= low - start < sizeof(void *);
-        look->bounded |= look->fits;
+        try_place_of_pointer(look, variable, start);
         return;
     }
     size_t size = count * variable->type->size;
@@ -105,7 +123,7 @@ static void try_variable(struct look *look, const struct debug_variable *variabl
 static void try_frame(struct look *look, int number, struct debug_file *file)
 {
     const struct debug_frame *frame = &look->frames.frames[number];
-    const struct debug_scope *scope = debug_variables_at(file, frame->pc - 2 - frame->bias);
+    const struct debug_scope *scope = debug_variables_at(file, frame->pc - 1 - frame->bias);
     for (size_t k = 0; k < scope->count; k++) {
         const struct debug_variable *variable = &scope->variables[k];
         bool fitted = look->fits;
@@ -411,6 +429,16 @@ static void tell(const struct look *look)
 {
     const struct debug_variable *variable = &look->variable;
     char text[256], there[64];
+    if (look->of_pointer) {
+        snprintf(
+            text, sizeof text,
+            "%s %s %zu byte%s beyond the end of pointer %s: its %s is where the pointer itself "
+            "lies, not what it points to (%s, not &%s)",
+            look->name, look->verb, look->beyond, look->beyond == 1 ? "" : "s", variable->name,
+            look->region->side, variable->name, variable->name);
+        sim_told_note("B006", text);
+        return;
+    }
     if (look->beyond) {
         snprintf(text, sizeof text,
                  "%s %s %zu byte%s beyond the end of variable %s of %zu: its %s begins %zu into "

@@ -207,6 +207,21 @@ void sim_epoch_check_lock(struct sim_win *win, int target, int assertion, const 
                          "MPI_MODE_NOCHECK: that nobody would try");
 }
 
+void sim_epoch_check_exposed(struct sim_win *win, int target, const char *function)
+{
+    const struct sim_win *theirs = win->window->parts[target].win;
+    if (theirs && theirs->epoch.posted)
+        untrue(function, "locks a window that its rank exposes: between MPI_Win_post and "
+                         "MPI_Win_wait there it is not to be locked");
+}
+
+void sim_epoch_check_locked(struct sim_win *win)
+{
+    const struct sim_window_part *own = &win->window->parts[win->rank];
+    if (own->exclusive >= 0 || own->shared)
+        untrue("Win_post", "exposes a window that is locked: it is to be unlocked before");
+}
+
 void sim_epoch_check_start(struct sim_win *win, int target, int assertion, bool posted)
 {
     bool unchecked = assertion & MPI_MODE_NOCHECK;

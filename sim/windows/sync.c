@@ -143,6 +143,7 @@ int PMPI_Win_post(MPI_Group group, int assertion, MPI_Win handle)
     struct sim_window *window = win->window;
     win->epoch.posted = kept(group);
     sim_epoch_check_assertion(win, assertion, SIM_EPOCH_NONE, "Win_post");
+    sim_epoch_check_locked(win);
     window->parts[win->rank].unchecked_post = assertion & MPI_MODE_NOCHECK;
     window->parts[win->rank].no_put_posted = assertion & MPI_MODE_NOPUT;
     window->parts[win->rank].posted_by = record_position() - 1;
@@ -390,6 +391,7 @@ int PMPI_Win_lock(int type, int rank, int assertion, MPI_Win handle)
                                     0,
                                     win->epoch.locks};
     win->epoch.locks = lock;
+    sim_epoch_check_exposed(win, rank, "Win_lock");
     sim_lock_order_begin(win, lock, event);
     return end(win);
 }
@@ -433,6 +435,8 @@ int PMPI_Win_lock_all(int assertion, MPI_Win handle)
         sim_win_changed(win->window);
     } else {
         win->epoch.unchecked = assertion & MPI_MODE_NOCHECK;
+        for (int i = 0; i < win->window->size; i++)
+            sim_epoch_check_exposed(win, i, "Win_lock_all");
     }
     return end_failed(win, failed, "Win_lock_all");
 }

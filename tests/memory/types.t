@@ -229,4 +229,78 @@ for my $debug ('-g0', '-g') {
     like($said, $debug eq '-g0' ? qr/not covered: buffers of a program without debug information.*?\(102 times\)/ : qr/ M011 /,
         "a library without debug information below a program with $debug");
 }
+# The address of a pointer where the pointer is meant: there is room for the pointer alone.
+open $file, '>', 'pointers.c' or die;
+print $file <<'C';
+/* simrun: cflags: -O0 */
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+static int *still;
+static __attribute__((noinline)) void call(const char *how, void *buffer, int bytes)
+{
+    MPI_Win window;
+    if (!strcmp(how, "bcast"))
+        MPI_Bcast(buffer, bytes, MPI_BYTE, 0, MPI_COMM_SELF);
+    if (!strcmp(how, "ints"))
+        MPI_Bcast(buffer, bytes / 4, MPI_INT, 0, MPI_COMM_SELF);
+    if (!strcmp(how, "send"))
+        MPI_Send(buffer, bytes, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF);
+    if (!strcmp(how, "window")) {
+        MPI_Win_create(buffer, bytes, 1, MPI_INFO_NULL, MPI_COMM_SELF, &window);
+        MPI_Win_free(&window);
+    }
+}
+static __attribute__((noinline)) void given(float *given, const char *how, int bytes) { call(how, &given, bytes); }
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    double *local = malloc(800);
+    void *any = local;
+    char *letters[2] = {argv[0], argv[0]};
+    int bytes = atoi(argv[3]);
+    still = malloc(800);
+    memset(local, 0, 800), memset(still, 0, 800);
+    if (!strcmp(argv[1], "local")) call(argv[2], &local, bytes);
+    if (!strcmp(argv[1], "any")) call(argv[2], &any, bytes);
+    if (!strcmp(argv[1], "static")) call(argv[2], &still, bytes);
+    if (!strcmp(argv[1], "given")) given((float *)local, argv[2], bytes);
+    if (!strcmp(argv[1], "array")) call(argv[2], letters, bytes);
+    if (!strcmp(argv[1], "meant")) call(argv[2], still, 2 * bytes);
+    free(local), free(still);
+    MPI_Finalize();
+    return 0;
+}
+C
+close $file;
+for my $pointer (qw(local any static given)) {
+    for my $how (qw(bcast ints send window)) {
+        is(codes('pointers.c', '', "$pointer $how 8"), '', "$how of pointer $pointer itself");
+        is(codes('pointers.c', '', "$pointer $how 12"), $how eq 'send' ? '' : 'B006', "$how of more than pointer $pointer");
+    }
+}
+is(codes('pointers.c', '', "array bcast 16"), '', 'an array of pointers has room for all');
+is(codes('pointers.c', '', "array bcast 17"), 'B006', 'and no more');
+is(codes('pointers.c', '', "meant $_ 100"), '', "$_ of what pointers point to") for qw(bcast ints send window);
+like(`'$simrun' --db none -n 1 pointers.c local bcast 12 2>&1`, qr/4 bytes beyond\s+the end of pointer local: its\s+buffer is where the\s+pointer itself\s+lies, not what it points to\s+\(local, not\s+&local\)/,
+    'the remedy is told');
+# Arrays whose length the run tells.
+open $file, '>', 'lengths.c' or die;
+print $file <<'C';
+#include <mpi.h>
+int main(int argc, char **argv)
+{
+    int length = 2;
+    MPI_Init(&argc, &argv);
+    int all[length], room[8] = {0};
+    all[0] = all[1] = argc;
+    MPI_Bcast(all, argc + 1, MPI_INT, 0, MPI_COMM_SELF);
+    int sum = all[0] + room[argc];
+    MPI_Finalize();
+    return sum == 12345;
+}
+C
+close $file;
+is(codes('lengths.c', '', ''), '', 'as many as the run has');
+is(codes('lengths.c', '', 'more'), 'B006', 'one more');
 done_testing;

@@ -106,6 +106,24 @@ void finding_sentence(struct finding *finding, const char *format, ...)
     free(more);
 }
 
+static const char repeated_by[] = "It is repeated by: ";
+
+void finding_repeated_by(struct finding *finding, const char *command)
+{
+    finding_detail(finding, "%s%s\n", repeated_by, command);
+}
+
+const char *finding_repeats(const struct finding *finding, char *text, size_t size)
+{
+    const char *said = strstr(finding->detail, repeated_by);
+    size_t length = said ? strcspn(said + sizeof repeated_by - 1, "\n") : size;
+    if (length >= size)
+        return NULL;
+    memcpy(text, said + sizeof repeated_by - 1, length);
+    text[length] = 0;
+    return text;
+}
+
 static void place_add(struct finding *finding, uint32_t op, uint32_t node, const char *role)
 {
     if ((finding->op_count & (finding->op_count - 1)) == 0) { /* grows at powers of two */

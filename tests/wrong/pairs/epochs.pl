@@ -23,6 +23,19 @@ my $fence = 'MPI_Win_fence(0, win);';
 my $all = 'MPI_Win_lock_all(0, win);';
 my $none = 'MPI_Win_unlock_all(win);';
 
+# A window is not to be locked while it is exposed, nor exposed while it is locked.
+my $two_groups = "MPI_Group everybody, peer;\nint other = rank == 0;\nMPI_Comm_group($w, &everybody);\nMPI_Group_incl(everybody, 1, &other, &peer);\n";
+my $two_groups_free = "MPI_Group_free(&peer);\nMPI_Group_free(&everybody);\nMPI_Win_free(&win);";
+for my $call (['exclusive', $lock, $unlock], ['shared', $shared, $unlock], ['all', $all, $none]) {
+    my ($name, $begin, $end) = @$call;
+    epoch("lock-exposed-$name", 'B005', "${two_groups}if (rank == 0) {\n    MPI_Win_start(peer, 0, win);\n    MPI_Barrier($w);\n    $put\n    MPI_Barrier($w);\n    MPI_Win_complete(win);\n"
+        . "    \@R{MPI_Barrier($w);}\n} else if (rank == 1) {\n    MPI_Win_post(peer, 0, win);\n    MPI_Barrier($w);\n    MPI_Barrier($w);\n    MPI_Win_wait(win);\n    \@R{MPI_Barrier($w);}\n"
+        . "} else {\n    MPI_Barrier($w);\n    \@R{MPI_Barrier($w);\n    MPI_Barrier($w);}\n    $begin \@!\n    $end\n    \@W{MPI_Barrier($w);}\n}", ranks => 3, free => $two_groups_free);
+    epoch("post-locked-$name", 'B005', "${two_groups}if (rank == 0) {\n    MPI_Barrier($w);\n    MPI_Barrier($w);\n    MPI_Win_start(peer, 0, win);\n    $put\n    MPI_Win_complete(win);\n"
+        . "} else if (rank == 1) {\n    MPI_Barrier($w);\n    \@R{MPI_Barrier($w);}\n    MPI_Win_post(peer, 0, win); \@!\n    \@W{MPI_Barrier($w);}\n    MPI_Win_wait(win);\n"
+        . "} else {\n    $begin\n    MPI_Barrier($w);\n    \@R{$end}\n    MPI_Barrier($w);\n    \@W{$end}\n}", ranks => 3, free => $two_groups_free);
+}
+
 for my $call (['Put', $put], ['Get', $get], ['Accumulate', $sum], ['Fetch_and_op', 'MPI_Fetch_and_op(a, b, MPI_INT, 1, 0, MPI_SUM, win);'],
     ['Compare_and_swap', 'MPI_Compare_and_swap(a, a + 1, b, MPI_INT, 1, 0, win);'], ['Get_accumulate', 'MPI_Get_accumulate(a, 1, MPI_INT, b, 1, MPI_INT, 1, 0, 1, MPI_INT, MPI_SUM, win);'],
     ['Rput', 'MPI_Rput(a, 1, MPI_INT, 1, 0, 1, MPI_INT, win, &req);', 'MPI_Wait(&req, MPI_STATUS_IGNORE);'], ['Rget', 'MPI_Rget(b, 1, MPI_INT, 1, 0, 1, MPI_INT, win, &req);', 'MPI_Wait(&req, MPI_STATUS_IGNORE);'],
