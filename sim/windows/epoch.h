@@ -73,8 +73,8 @@ void sim_epoch_check_agreement(struct sim_win *win, const char *function);
 /* MPI_MODE_NOCHECK of a lock of a target that somebody holds in conflict, and of a start whose post
  * has not come (`posted`) or does not say the same. */
 void sim_epoch_check_lock(struct sim_win *win, int target, int assertion, const char *function);
-/* A window is not to be locked and exposed at once: of a lock that was had, and of a post. */
-void sim_epoch_check_exposed(struct sim_win *win, int target, const char *function);
+/* A window is not to be locked and exposed at once: of a lock that was had then, and of a post. */
+void sim_epoch_tell_exposed(const char *function);
 void sim_epoch_check_locked(struct sim_win *win);
 void sim_epoch_check_start(struct sim_win *win, int target, int assertion, bool posted);
 /* The program ends, and the window exists: an epoch that is open is B005. */

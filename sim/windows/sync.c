@@ -294,6 +294,15 @@ int PMPI_Win_test(MPI_Win handle, int *flag)
 
 /* ---- passive target ---- */
 
+/* Where all have completed their accesses, the exposure may end at any moment, and nothing is said. */
+static void check_exposed(struct sim_win *win, int target, const char *function)
+{
+    const struct sim_win *theirs = win->window->parts[target].win;
+    int failed;
+    if (theirs && theirs->epoch.posted && missing(theirs, &failed) >= 0)
+        sim_epoch_tell_exposed(function);
+}
+
 static bool conflicts(const struct sim_window_part *part, int type)
 {
     return part->exclusive >= 0 || (type == MPI_LOCK_EXCLUSIVE && part->shared);
@@ -391,7 +400,7 @@ int PMPI_Win_lock(int type, int rank, int assertion, MPI_Win handle)
                                     0,
                                     win->epoch.locks};
     win->epoch.locks = lock;
-    sim_epoch_check_exposed(win, rank, "Win_lock");
+    check_exposed(win, rank, "Win_lock");
     sim_lock_order_begin(win, lock, event);
     return end(win);
 }
@@ -436,7 +445,7 @@ int PMPI_Win_lock_all(int assertion, MPI_Win handle)
     } else {
         win->epoch.unchecked = assertion & MPI_MODE_NOCHECK;
         for (int i = 0; i < win->window->size; i++)
-            sim_epoch_check_exposed(win, i, "Win_lock_all");
+            check_exposed(win, i, "Win_lock_all");
     }
     return end_failed(win, failed, "Win_lock_all");
 }
