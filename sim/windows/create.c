@@ -282,8 +282,11 @@ static void bound(struct sim_rank *rank, const char *function, const void *memor
     if (!rank->pending || !size || !memory)
         return;
     sim_told_set(site);
-    if (sim_typed_check(rank, &region, function, "exposes", &scope) != SIM_TYPED_WRONG)
+    enum sim_typed typed = sim_typed_check(rank, &region, function, "exposes", &scope);
+    if (typed != SIM_TYPED_WRONG)
         sim_objects_bound(rank, &region, sim_region_hull(&region), function, "exposes");
+    rank->pending->untyped += typed == SIM_TYPED_NO_DEBUG;
+    rank->pending->unbounded += typed == SIM_TYPED_UNBOUNDED;
     sim_told_set(NULL);
 }
 

@@ -127,6 +127,7 @@ struct sim_rank {
     struct sim_error_codes error_codes;
     atomic_int sessions; /* open ones */
     bool used_session;
+    bool begun_elsewhere; /* another thread than its own initialized MPI */
     struct sim_thread_level_violation {
         atomic_int state;     /* 0: none, 1: being written, 2: to be told */
         const char *function; /* of the call */

@@ -150,6 +150,24 @@ static void check_serialized(struct sim_rank *rank)
                        sim_error_function("?"));
 }
 
+/* Below MPI_THREAD_SERIALIZED the thread that initialized MPI calls, and no other. Some calls come here
+ * twice. */
+static void check_funneled(const struct sim_rank *rank)
+{
+    static _Thread_local const void *told;
+    const void *site = sim_libc_call_site();
+    if (!rank->initialized || rank->finalized || rank->used_session || rank->begun_elsewhere ||
+        sim_libc_place() != SIM_LIBC_THREAD || (site && site == told))
+        return;
+    told = site;
+    record_refusal("M009", site,
+                   "MPI_%s: called by a thread that is not the rank's main one: %s allows that one "
+                   "alone",
+                   sim_error_function("?"),
+                   rank->thread_level == MPI_THREAD_FUNNELED ? "MPI_THREAD_FUNNELED"
+                                                             : "MPI_THREAD_SINGLE");
+}
+
 void sim_threads_enter(struct sim_world *world)
 {
     if (world->wide) {
@@ -159,6 +177,8 @@ void sim_threads_enter(struct sim_world *world)
     bool member = sim_current_rank && sim_current_rank->world == world;
     if (member && sim_current_rank->thread_level == MPI_THREAD_SERIALIZED && !world->turns)
         check_serialized(sim_current_rank);
+    if (member && sim_current_rank->thread_level < MPI_THREAD_SERIALIZED)
+        check_funneled(sim_current_rank);
     if (member && world->turns)
         sim_turns_near(sim_current_rank);
     sim_awake_lock(world);

@@ -1,0 +1,76 @@
+#!/usr/bin/perl
+# Which threads may call MPI, by the level of threads that a program asked for (MPI-4.1, 11.6.2), where ranks are threads of the system: below
+# MPI_THREAD_SERIALIZED the main one alone, which is the one that initialized MPI.
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use FindBin qw($Bin);
+use lib "$Bin/..";
+use Scratch qw(scratch_folder);
+use Test::More;
+
+my $simrun = abs_path($ENV{SIMRUN} // 'build/simrun');
+chdir scratch_folder() or die;
+open my $file, '>', 'levels.c' or die;
+print $file <<'C';
+#include <mpi.h>
+#include <omp.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+static int level;
+static void sum(void)
+{
+    int sum = 1;
+    MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+}
+static void *work(void *none) { sum(); return none; }
+static void *all(void *none)
+{
+    int given;
+    MPI_Init_thread(NULL, NULL, level, &given);
+    sum();
+    MPI_Finalize();
+    return none;
+}
+int main(int argc, char **argv)
+{
+    pthread_t thread;
+    int given;
+    level = atoi(argv[1]);
+    if (argc > 2 && !strcmp(argv[2], "begin")) {
+        pthread_create(&thread, NULL, all, NULL);
+        pthread_join(thread, NULL);
+        return 0;
+    }
+    if (level < 0)
+        MPI_Init(&argc, &argv);
+    else
+        MPI_Init_thread(&argc, &argv, level, &given);
+    if (!strcmp(argv[2], "main"))
+        sum();
+    if (!strcmp(argv[2], "thread")) {
+        pthread_create(&thread, NULL, work, NULL);
+        pthread_join(thread, NULL);
+    }
+    if (!strcmp(argv[2], "master") || !strcmp(argv[2], "member")) {
+        int caller = !strcmp(argv[2], "member");
+#pragma omp parallel num_threads(2)
+        if (omp_get_thread_num() == caller)
+            sum();
+    }
+    MPI_Finalize();
+    return 0;
+}
+C
+close $file;
+my %levels = (none => -1, single => 0, funneled => 1024, serialized => 2048, multiple => 4096); # those of mpi.h
+for my $level (sort keys %levels) {
+    for my $who (qw(main thread master member begin)) {
+        my $said = `'$simrun' --db none --os-threads -n 2 levels.c $levels{$level} $who 2>&1`;
+        my $wrong = $who =~ /^(thread|member)$/ && $level =~ /^(none|single|funneled)$/;
+        my $codes = join ' ', sort keys %{{map { $_ => 1 } $said =~ /^([A-Z]\d{3}) /mg}};
+        is($codes, $wrong ? 'M009' : '', "$level: $who calls") or diag($said);
+    }
+}
+done_testing;
