@@ -24,8 +24,8 @@ twice 2 0
 float 3 0
 root 3 0
 lone 3 0
-vjp 3 4 custom,-node-1-of-rank-2
-lone-vjp 2 4 custom,-node-1-of-rank-1
+vjp 3 4 custom-"cube",-node-1-of-rank-2
+lone-vjp 2 4 custom-"cube",-node-1-of-rank-1
 END
 done
 echo "1..$count"
