@@ -155,15 +155,18 @@ static void check_serialized(struct sim_rank *rank)
 static void check_funneled(const struct sim_rank *rank)
 {
     static _Thread_local const void *told;
-    const void *site = sim_libc_call_site();
     if (!rank->initialized || rank->finalized || rank->used_session || rank->begun_elsewhere ||
-        sim_libc_place() != SIM_LIBC_THREAD || (site && site == told))
+        sim_libc_place() != SIM_LIBC_THREAD)
+        return;
+    const void *site = sim_libc_call_site();
+    const char *function = sim_error_function("");
+    if ((site && site == told) || !*function) /* a thread that ends calls nothing */
         return;
     told = site;
     record_refusal("M009", site,
                    "MPI_%s: called by a thread that is not the rank's main one: %s allows that one "
                    "alone",
-                   sim_error_function("?"),
+                   function,
                    rank->thread_level == MPI_THREAD_FUNNELED ? "MPI_THREAD_FUNNELED"
                                                              : "MPI_THREAD_SINGLE");
 }
