@@ -126,9 +126,10 @@ size_t sim_call_all_shares(const struct sim_collective_call *call)
 {
     const struct sim_comm *own = sim_call_is_intercomm(call) ? call->comm->face : call->comm;
     size_t sum = 0;
+    if (!call->receive.vectored)
+        return (size_t)own->size * call->receive.count;
     for (int i = 0; i < own->size; i++)
-        sum +=
-            call->receive.vectored ? sim_counts_at(call->receive.counts, i) : call->receive.count;
+        sum += sim_counts_at(call->receive.counts, i);
     return sum;
 }
 

@@ -170,12 +170,10 @@ static size_t elements_before(const struct sim_collective_call *call, int local)
 /* What the other side gives is combined and spread over this side; both give the same in all. */
 static void reduce_scatter(struct sim_collective *collective)
 {
-    int split = collective->context->first_side;
     size_t *given = malloc((size_t)collective->size * sizeof *given); /* by each */
     assert(given && "out of memory for a reduction");
     for (int r = 0; r < collective->size; r++)
-        given[r] =
-            elements_before(collective->calls[r], r < split ? split : collective->size - split);
+        given[r] = sim_call_all_shares(collective->calls[r]);
     for (int r = 0; r < collective->size; r++) {
         struct sim_collective_call *to = collective->calls[r];
         struct side_of_bridge others = other_side(collective, r);

@@ -248,9 +248,7 @@ static size_t elements_of_all(const struct sim_collective *collective)
 {
     size_t least = SIZE_MAX;
     for (int r = 0; r < collective->size; r++) {
-        size_t given = 0;
-        for (int i = 0; i < collective->size; i++)
-            given += share_of(collective->calls[r], i);
+        size_t given = sim_call_all_shares(collective->calls[r]);
         least = given < least ? given : least;
     }
     return least;
