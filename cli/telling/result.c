@@ -58,18 +58,17 @@ static void database_option(const struct result *result, char *text, size_t size
 
 char *result_replay(const struct result *result, int finding, char *text, size_t size)
 {
-    char database[600];
-    const struct finding *told = finding >= 0 ? &result->verdict.findings.items[finding] : NULL;
-    if (told && !told->witness && finding_repeats(told, text, size))
-        return text;
-    if (!result->run) {
-        snprintf(text, size, "%s", result->command);
-        return text;
+    char database[600], run[RESULT_COMMAND + 700];
+    if (result->run) {
+        database_option(result, database, sizeof database);
+        snprintf(run, sizeof run, "simrun replay%s %lld", database, (long long)result->run);
+    } else {
+        snprintf(run, sizeof run, "%s", result->command);
     }
-    database_option(result, database, sizeof database);
-    int used = snprintf(text, size, "simrun replay%s %lld", database, (long long)result->run);
-    if (told && told->witness)
-        snprintf(text + used, size - (size_t)used, " --witness %d", finding + 1);
+    if (finding >= 0)
+        return finding_replay(&result->verdict.findings.items[finding], (size_t)finding + 1, run,
+                              result->run, text, size);
+    snprintf(text, size, "%s", run);
     return text;
 }
 

@@ -53,10 +53,12 @@ for my $case (sort keys %cases) {
     my ($code, $again) = @{ $cases{$case} };
     for my $database ('none', 'runs.db') {
         unlink 'runs.db';
-        my $said = `'$simrun' prove --db $database -n 4 wrong.c $case 2>&1`;
+        my $said = `'$simrun' prove --db $database --html page.html -n 4 wrong.c $case 2>&1`;
         my ($finding) = $said =~ /^($code .*?)(?=^[A-Z]\d{3} |\z)/ms;
         my ($replay) = ($finding // '') =~ /^  replay  (simrun .*)$/m;
         ok($replay, "$case, database $database: $code has a line for its replay") or diag($said);
+        my $page = do { local (@ARGV, $/) = ('page.html'); <> };
+        like($page, qr{<dt>replay</dt>\s*<dd><code>\Q$replay\E</code>}, "$case, database $database: and so has the report") if $replay;
         my $repeated = ($replay // 'false') =~ s/^simrun/'$simrun'/r;
         my $shown = `$repeated 2>&1`;
         like($shown, qr/^($code|$again) /m, "$case, database $database: which shows it: " . ($replay // ''));

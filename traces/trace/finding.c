@@ -113,14 +113,17 @@ void finding_repeated_by(struct finding *finding, const char *command)
     finding_detail(finding, "%s%s\n", repeated_by, command);
 }
 
-const char *finding_repeats(const struct finding *finding, char *text, size_t size)
+char *finding_replay(const struct finding *finding, size_t number, const char *run, bool kept,
+                     char *text, size_t size)
 {
-    const char *said = strstr(finding->detail, repeated_by);
+    const char *said = finding->witness ? NULL : strstr(finding->detail, repeated_by);
     size_t length = said ? strcspn(said + sizeof repeated_by - 1, "\n") : size;
-    if (length >= size)
-        return NULL;
-    memcpy(text, said + sizeof repeated_by - 1, length);
-    text[length] = 0;
+    if (length < size)
+        snprintf(text, size, "%.*s", (int)length, said + sizeof repeated_by - 1);
+    else if (finding->witness && kept)
+        snprintf(text, size, "%s --witness %zu", run, number);
+    else
+        snprintf(text, size, "%s", run);
     return text;
 }
 

@@ -66,10 +66,12 @@ struct finding *findings_add(struct findings *findings, const char *code, const 
     __attribute__((format(printf, 3, 4)));
 void finding_detail(struct finding *finding, const char *format, ...)
     __attribute__((format(printf, 2, 3))); /* appends */
-/* Of what another run showed than the first: the command that repeats that run, as a sentence; and that
- * command again, NULL where there is none or it does not fit. */
+/* Of what another run showed than the first: the command that repeats that run, as a sentence. */
 void finding_repeated_by(struct finding *finding, const char *command);
-const char *finding_repeats(const struct finding *finding, char *text, size_t size);
+/* The command that shows it again, into `text`: that of the sentence, where it fits; else `run`, which
+ * repeats the first run, of a run that is `kept` with the witness of finding `number`. */
+char *finding_replay(const struct finding *finding, size_t number, const char *run, bool kept,
+                     char *text, size_t size);
 /* A sentence of its own, ended by a newline, unless it is there already. */
 void finding_sentence(struct finding *finding, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -91,11 +91,12 @@ static bool put_picture(struct page *page, int finding, struct failure *failure)
     return written;
 }
 
-static void put_facts(struct page *page, const struct finding *finding)
+static void put_facts(struct page *page, const struct finding *finding, size_t number)
 {
+    const struct viz_run_info *info = page->run->info;
     FILE *file = page->file;
     const struct finding_code *code = finding_code(finding->code);
-    char site[TRACE_SITE_TEXT] = "";
+    char site[TRACE_SITE_TEXT] = "", replay[4800];
     fputs("<dl>\n", file);
     if (page->run->trace && trace_site_known(page->run->trace, finding->site))
         put_code_row(file, "place",
@@ -109,7 +110,10 @@ static void put_facts(struct page *page, const struct finding *finding)
         put_row(file, "allowed", "named by --allow: known, does not fail the run");
     put_row(file, "meaning", code ? code->meaning : NULL);
     put_row(file, "repair", finding->repair ? finding->repair : code ? code->remedy : NULL);
-    put_code_row(file, "replay", page->run->info->replay);
+    put_code_row(file, "replay",
+                 info->replay ? finding_replay(finding, number, info->replay, info->run, replay,
+                                               sizeof replay)
+                              : NULL);
     put_code_row(file, "draw", page->run->info->draw);
     put_code_row(file, "fingerprint", finding->fingerprint);
     fputs("</dl>\n", file);
@@ -130,7 +134,7 @@ static bool put_finding(struct page *page, size_t index, struct failure *failure
     bool written = true;
     if (index < PICTURES && page->run->trace && (finding->op_count || finding->code[0] == 'G'))
         written = put_picture(page, (int)index, failure);
-    put_facts(page, finding);
+    put_facts(page, finding, index + 1);
     if (finding->witness && *finding->witness) {
         fputs("<details><summary>Witness schedule</summary>\n", file);
         put_preformatted(file, finding->witness);
