@@ -111,4 +111,11 @@ for my $case (@cases) {
     }
     is "@wrong", '', "$name: as many calls of each name as were made";
 }
+
+# A batch that stands: of a message in it that has met its partner nobody has to receive anything.
+my $batch = "$folder/batch.dot";
+system("'$simrun' --db none --send batch -n 4 --dot '$batch' pipeline:zero-bubble-batched >'$folder/said' 2>&1");
+my $text = do { local (@ARGV, $/) = ($batch); <> } // '';
+like $text, qr{Send #15</TD><TD[^>]*>the rest of a batch on}, 'a matched send of a batch waits for its rest';
+like $text, qr{Isend #7</TD><TD[^>]*>a receive on}, 'the one that holds it waits for a receive';
 done_testing;

@@ -58,7 +58,10 @@ static void wait_for_peer(struct scene *scene, const struct standing *standing, 
     }
     link_wait(scene, standing, mark, row->peer);
     scene_add_row(scene, row->rank, operation_name(scene, op),
-                  scene_text(scene, "%s on", counterpart(row)), row->peer);
+                  is_open(scene, mark, row->match)
+                      ? scene_text(scene, "%s on", counterpart(row))
+                      : "the rest of a batch on", /* it is matched, and does not move */
+                  row->peer);
 }
 
 static void wait_for_requests(struct scene *scene, const struct standing *standing, uint32_t mark,
