@@ -55,6 +55,7 @@ struct record_poll {
     uint32_t kind; /* 0: none */
     uint32_t comm, request;
     int32_t peer, tag;
+    int32_t part; /* of a partitioned send, from 1: not ready, the first of these; else 0 */
     uint64_t site;
 };
 

@@ -431,6 +431,16 @@ static void report_absent(struct hang *hang, uint32_t first, bool *reported,
     finish(finding, context);
 }
 
+/* A wait or a poll whose partitioned send is not ready. */
+static void tell_unready(const struct trace_op *stands, struct finding *finding)
+{
+    if (op_kind_class(stands->kind) == CLASS_WAIT && stands->count > 0)
+        finding_detail(finding,
+                       "MPI_Pready is missing: partition %lld of the send to rank %d (tag %d) is "
+                       "not marked ready.\n",
+                       (long long)stands->count - 1, stands->peer, stands->tag);
+}
+
 /* A rank that stands in something the trace does not explain. `alone`: nobody explains any of the
  * others that stand, either. */
 static void report_unexplained(struct hang *hang, uint32_t rank, bool alone,
@@ -447,11 +457,7 @@ static void report_unexplained(struct hang *hang, uint32_t rank, bool alone,
     bool ready = op_kind_class(stands->kind) != CLASS_WAIT || stands->count == 0;
     finding_detail(finding, "Stands: %s%s.\n", check_place(trace, op, place, sizeof place),
                    ready ? "; the trace does not show what it waits for" : "");
-    if (!ready)
-        finding_detail(finding,
-                       "MPI_Pready is missing: partition %lld of the send to rank %d (tag %d) is "
-                       "not marked ready.\n",
-                       (long long)stands->count - 1, stands->peer, stands->tag);
+    tell_unready(stands, finding);
     finding_op_add(finding, op, "core");
     if (alone)
         hang_tell_all(hang, finding, rank);
@@ -535,6 +541,7 @@ static void report_livelock(const struct check_context *context, struct findings
         uint32_t op =
             context->blocked[rank] != TRACE_NO ? context->blocked[rank] : (uint32_t)(end - 1);
         finding_detail(finding, "Last: %s.\n", check_place(trace, op, place, sizeof place));
+        tell_unready(&trace->ops[op], finding);
         finding_op_add(finding, op, "core");
     }
     hang_init(&hang, context, NULL);

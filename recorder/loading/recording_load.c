@@ -108,6 +108,7 @@ static void add_poll(struct loader *loader)
     op.request = loader_op(loader, poll->request);
     op.peer = poll->peer;
     op.tag = poll->tag;
+    op.count = poll->part;
     op.site = loader_site(loader, poll->site);
     trace_add_op(loader->trace, &op);
 }

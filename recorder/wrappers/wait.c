@@ -22,17 +22,6 @@ void recorder_waits(struct recorder_rank *me, uint32_t op, uint32_t n, const uin
     }
 }
 
-static void polled(struct recorder_rank *me, enum op_kind kind, uint32_t request, const void *site)
-{
-    me->info->polls++;
-    me->info->poll = (struct record_poll){.ops = me->ops,
-                                          .kind = kind,
-                                          .request = request,
-                                          .peer = RECORD_NONE,
-                                          .tag = RECORD_NONE,
-                                          .site = recorder_site(me, site)};
-}
-
 /* A wait on a persistent request that nobody has started carries what it would have done. */
 static void not_started(const struct recorder_rank *me, struct record_op *wait,
                         const struct recorder_request *idle)
@@ -44,16 +33,45 @@ static void not_started(const struct recorder_rank *me, struct record_op *wait,
     wait->tag = pattern->tag;
 }
 
-/* A wait on a partitioned send of which not everything is ready says what is missing. */
-static void not_ready(const struct recorder_rank *me, struct record_op *wait,
-                      const struct recorder_request *sent)
+/* The first partition that is not ready, from 1. */
+static int32_t missing(const struct recorder_request *sent)
 {
     const struct recorder_parts *parts = sent->parts;
     uint32_t first = 0;
     while (first < parts->count && parts->ready[first])
         first++;
+    return (int32_t)first + 1;
+}
+
+/* A wait on a partitioned send of which not everything is ready says what is missing. */
+static void not_ready(const struct recorder_rank *me, struct record_op *wait,
+                      const struct recorder_request *sent)
+{
     not_started(me, wait, sent);
-    wait->count = (int64_t)first + 1;
+    wait->count = missing(sent);
+}
+
+/* In vain: of one that is under way, else of one that is not ready, else of none. */
+static void polled(struct recorder_rank *me, enum op_kind kind, const struct recorder_request *open,
+                   const void *site)
+{
+    struct record_poll poll = {.ops = me->ops,
+                               .kind = kind,
+                               .request = UINT32_MAX,
+                               .peer = RECORD_NONE,
+                               .tag = RECORD_NONE,
+                               .site = recorder_site(me, site)};
+    if (open && open->active) {
+        poll.request = open->index;
+    } else if (open && open->parts) {
+        struct record_op sent = {.peer = RECORD_NONE, .tag = RECORD_NONE};
+        not_started(me, &sent, open);
+        poll.peer = sent.peer;
+        poll.tag = sent.tag;
+        poll.part = missing(open);
+    }
+    me->info->polls++;
+    me->info->poll = poll;
 }
 
 static struct record_op *one(struct recorder_rank *me, enum op_kind kind,
@@ -163,7 +181,7 @@ int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
     me->self->test.site = NULL;
     tell_flag(flag, done, error);
     if (error == MPI_SUCCESS && !done) {
-        polled(me, OP_TEST, pending && pending->active ? pending->index : UINT32_MAX, site);
+        polled(me, OP_TEST, pending, site);
         if (pending)
             pending->taken = false;
     } else if (pending || error != MPI_SUCCESS) { /* a null request says nothing */
@@ -333,11 +351,11 @@ static void several_all(struct several *several, const MPI_Status *statuses)
 
 static void several_poll(struct several *several, enum op_kind kind, const void *site)
 {
-    uint32_t request = UINT32_MAX;
-    for (int i = 0; i < several->count && request == UINT32_MAX; i++)
+    const struct recorder_request *open = several->sent;
+    for (int i = 0; i < several->count && (!open || !open->active); i++)
         if (several->pending[i] && several->pending[i]->active)
-            request = several->pending[i]->index;
-    polled(several->me, kind, request, site);
+            open = several->pending[i];
+    polled(several->me, kind, open, site);
 }
 
 /* Enters the recorder. The arrays live in the thread's scratch memory (a thread is in one such call

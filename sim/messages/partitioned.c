@@ -329,9 +329,9 @@ static int check_partitioned(const struct sim_point *point, int partitions, MPI_
     int error = sim_info_check(point->comm, info, point->function);
     if (error)
         return error;
-    if (partitions < 0)
+    if (partitions <= 0)
         return sim_error_raise(point->comm, MPI_ERR_ARG, point->function,
-                               "partitions is %d: it must not be negative", partitions);
+                               "partitions is %d: it must be positive", partitions);
     return MPI_SUCCESS;
 }
 
@@ -501,15 +501,22 @@ static bool has_arrived(void *at)
 
 int PMPI_Parrived(MPI_Request handle, int partition, int *flag)
 {
-    struct sim_partitioned *receive;
-    int error = look_up(handle, "Parrived", SIM_REQUEST_RECEIVE, &receive);
-    if (!error)
+    struct sim_partitioned *receive = NULL;
+    bool none = handle == MPI_REQUEST_NULL; /* waits for nothing, as an inactive one */
+    int error = none && sim_point_caller("Parrived")
+                    ? MPI_SUCCESS
+                    : look_up(handle, "Parrived", SIM_REQUEST_RECEIVE, &receive);
+    if (!error && !none)
         error = check_partition(receive, partition, "Parrived");
     if (!error && !flag)
-        error = sim_error_raise(sim_comm_handle(receive->request->comm), MPI_ERR_ARG, "Parrived",
-                                "flag is NULL");
+        error = sim_error_raise(none ? MPI_COMM_NULL : sim_comm_handle(receive->request->comm),
+                                MPI_ERR_ARG, "Parrived", "flag is NULL");
     if (error)
         return error;
+    if (none) {
+        *flag = 1;
+        return MPI_SUCCESS;
+    }
     struct sim_rank *rank = receive->request->owner;
     sim_world_enter(rank->world);
     if (rank->world->exploring)

@@ -691,10 +691,16 @@ int PMPI_Request_free(MPI_Request *handle)
         return sim_error_raise(
             comm_of(request), MPI_ERR_REQUEST, "Request_free",
             "the request of a nonblocking collective must be completed, not freed");
+    sim_world_enter(rank->world);
+    bool done = sim_request_done(request), open = request->partitioned && is_active(request);
+    if (open) {
+        sim_world_leave(rank->world);
+        return sim_error_raise(comm_of(request), MPI_ERR_REQUEST, "Request_free",
+                               "a partitioned %s that was started must be completed, not freed",
+                               request->kind == SIM_REQUEST_SEND ? "send" : "receive");
+    }
     if (request->persistent)
         sim_open_handles_remove(SIM_LIVE_PERSISTENT, (uint64_t)(uintptr_t)request);
-    sim_world_enter(rank->world);
-    bool done = sim_request_done(request);
     if (done)
         sim_request_fill(request);
     if (request->state == SIM_INACTIVE)

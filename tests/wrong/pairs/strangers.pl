@@ -174,7 +174,23 @@ add('part-ready-of-plain', 2, 'M009', "\@W{MPI_Isend(a, 1, MPI_INT, MPI_PROC_NUL
 add('part-any-source', 2, 'M009', "if (rank == 0) {\n    $psend\n    MPI_Start(&req);\n    MPI_Pready_range(0, 1, req);\n} else {\n    MPI_Precv_init(b, 2, 2, MPI_INT, \@W{MPI_ANY_SOURCE}\@R{0}, 1, $w, $info, &req); \@!\n    MPI_Start(&req);\n}\n$pend");
 add('part-any-tag', 2, 'M009', "if (rank == 0) {\n    $psend\n    MPI_Start(&req);\n    MPI_Pready_range(0, 1, req);\n} else {\n    MPI_Precv_init(b, 2, 2, MPI_INT, 0, \@W{MPI_ANY_TAG}\@R{1}, $w, $info, &req); \@!\n    MPI_Start(&req);\n}\n$pend");
 add('part-left', 2, 'L001|L011', "if (rank == 0) {\n    $psend \@!\n    MPI_Start(&req);\n    MPI_Pready_range(0, 1, req);\n} else {\n    $precv \@!\n    MPI_Start(&req);\n}\nMPI_Wait(&req, $s);\n\@R{MPI_Request_free(&req);}", 'main');
-add('part-zero', 2, 'M009', "if (rank == 0) {\n    MPI_Psend_init(a, \@W{-2}\@R{2}, 2, MPI_INT, 1, 1, $w, $info, &req); \@!\n    MPI_Start(&req);\n    MPI_Pready_range(0, 1, req);\n} else {\n    $precv\n    MPI_Start(&req);\n}\n$pend");
+for my $way (['zero', '\@W{0}\@R{2}', '2'], ['zero-receive', '2', '\@W{0}\@R{2}']) {
+    my ($name, $sent, $got) = map { s/\\\@/\@/gr } @$way;
+    my ($there, $here) = map { /W/ ? ' @!' : '' } $sent, $got;
+    add("part-$name", 2, 'M009', "if (rank == 0) {\n    MPI_Psend_init(a, $sent, 2, MPI_INT, 1, 1, $w, $info, &req);$there\n    MPI_Start(&req);\n    MPI_Pready_range(0, 1, req);\n} else {\n"
+        . "    MPI_Precv_init(b, $got, 2, MPI_INT, 0, 1, $w, $info, &req);$here\n    MPI_Start(&req);\n}\n$pend");
+}
+for my $way (['before-ready', '', ''], ['after-ready', 'MPI_Pready_range(0, 1, req);', ''], ['done', 'MPI_Pready_range(0, 1, req);', 'MPI_Barrier($w);']) {
+    my ($name, $ready, $meet) = map { s/\$w/$w/r } @$way;
+    my $rest = $ready ? '' : 'MPI_Pready_range(0, 1, req);';
+    add("part-free-$name", 2, 'M009', "if (rank == 0) {\n    $psend\n    MPI_Start(&req);\n    $ready\n    $meet\n    \@W{MPI_Request_free(&req);} \@!\n    \@R{$rest\n    $pend}\n} else {\n    $precv\n    MPI_Start(&req);\n"
+        . "    $meet\n    $pend\n}");
+}
+add('part-free-receive', 2, 'M009', "if (rank == 0) {\n    $psend\n    MPI_Start(&req);\n    MPI_Pready_range(0, 1, req);\n    $pend\n} else {\n    $precv\n    MPI_Start(&req);\n    while (!flag)\n        MPI_Parrived(req, 1, &flag);\n"
+    . "    \@R{MPI_Wait(&req, $s);}\n    MPI_Request_free(&req); \@!\n}");
+add('part-poll-unready', 2, 'D005', "if (rank == 0) {\n    $psend\n    MPI_Start(&req);\n    MPI_Pready(0, req);\n    \@R{MPI_Pready(1, req);}\n} else {\n    $precv\n    MPI_Start(&req);\n}\nwhile (!flag)\n    MPI_Test(&req, &flag, $s); \@!\nMPI_Request_free(&req);");
+add('part-arrived-none', 2, 'M009', "\@R{req = MPI_REQUEST_NULL;}\@W{MPI_Irecv(b, 1, MPI_INT, MPI_PROC_NULL, 1, $w, &req);}\nMPI_Parrived(req, 0, &flag); \@!\nif (!flag)\n    MPI_Abort($w, 1);\nMPI_Wait(&req, $s);");
+add('part-negative', 2, 'M009', "if (rank == 0) {\n    MPI_Psend_init(a, \@W{-2}\@R{2}, 2, MPI_INT, 1, 1, $w, $info, &req); \@!\n    MPI_Start(&req);\n    MPI_Pready_range(0, 1, req);\n} else {\n    $precv\n    MPI_Start(&req);\n}\n$pend");
 add('persistent-startall-one-active', 2, 'L010', "MPI_Request r[2];\nMPI_Recv_init(b, 1, MPI_INT, rank ^ 1, 1, $w, &r[0]);\nMPI_Send_init(a, 1, MPI_INT, rank ^ 1, 1, $w, &r[1]);\nMPI_Startall(2, r);\n\@R{MPI_Waitall(2, r, MPI_STATUSES_IGNORE);}\@W{MPI_Wait(&r[1], $s);}\nMPI_Startall(2, r); \@!\nMPI_Waitall(2, r, MPI_STATUSES_IGNORE);\nMPI_Request_free(&r[0]);\nMPI_Request_free(&r[1]);");
 add('persistent-loop-once', 2, 'L009|D001|D003|L002', "MPI_Recv_init(b, 1, MPI_INT, rank ^ 1, 1, $w, &req);\n\@W{MPI_Start(&req);}\nfor (int k = 0; k < 3; k++) {\n    \@R{MPI_Start(&req);}\n    MPI_Send(a, 1, MPI_INT, rank ^ 1, 1, $w); \@!\n    MPI_Wait(&req, $s); \@!\n}\nMPI_Request_free(&req);");
 add('persistent-touch', 2, 'B001', "MPI_Send_init(a, 4, MPI_INT, rank ^ 1, 1, $w, &req);\nfor (int k = 0; k < 2; k++) {\n    \@R{a[0] = k;}\n    MPI_Start(&req); \@!\n    \@W{a[0] = k;} \@!\n    MPI_Recv(b, 4, MPI_INT, rank ^ 1, 1, $w, $s);\n    MPI_Wait(&req, $s);\n}\nMPI_Request_free(&req);");
