@@ -136,6 +136,11 @@ static void report(const struct check_context *context, const char *code, enum c
     struct finding *finding =
         findings_add(findings, code, "%s: %s", title_of(context, code), places);
     name_cycle(finding, trace, replay);
+    if (replay->buffered != TRACE_NO) {
+        char place[PLACE_TEXT];
+        finding_detail(finding, "So it is where MPI buffers %s, and lets those wait.\n",
+                       check_place(trace, replay->buffered, place, sizeof place));
+    }
     if (in_forward(trace, replay))
         inherit(context, model, finding);
     unsigned models = model == CHECK_EAGER        ? CHECK_ALL_MODELS

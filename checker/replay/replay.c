@@ -40,6 +40,8 @@ struct machine {
     bool *held;         /* per lane, where threads wait as they did: it does; else NULL */
     uint32_t *position; /* per op, in another order than recorded; NULL: not yet asked for */
     uint32_t *learning; /* per lane, where ranks learn: whom it waits for to learn; else NULL */
+    bool *buffered;     /* per op: a send that is buffered although others wait; NULL: none is */
+    uint32_t first_buffered;
 };
 
 static void wake(struct machine *machine, uint32_t rank)
@@ -100,6 +102,8 @@ static void post(struct machine *machine, uint32_t op)
 /* The key that op (a start or a blocking one) still lacks. */
 static int64_t blocking_event_of(const struct machine *machine, uint32_t op)
 {
+    if (machine->buffered && machine->buffered[op])
+        return PLAN_NEEDS_NOTHING;
     int64_t key = check_plan_need(machine->plan, machine->model, op);
     return key >= 0 && machine->waiting[key] == KEY_DONE ? PLAN_NEEDS_NOTHING : key;
 }
@@ -505,8 +509,11 @@ static void machine_init(struct machine *machine, const struct check_plan *plan,
                          enum check_model model)
 {
     const struct trace *trace = plan->context->trace;
-    *machine =
-        (struct machine){.plan = plan, .trace = trace, .model = model, .free_waiter = TRACE_NO};
+    *machine = (struct machine){.plan = plan,
+                                .trace = trace,
+                                .model = model,
+                                .free_waiter = TRACE_NO,
+                                .first_buffered = TRACE_NO};
     machine->slots = trace->op_count;
     machine->bundles = machine->slots + plan->slot_count;
     size_t keys = machine->bundles + plan->bundle_count;
@@ -539,6 +546,7 @@ static void machine_release(struct machine *machine)
     free(machine->position);
     free(machine->held);
     free(machine->learning);
+    free(machine->buffered);
     free(machine->ready);
     free(machine->stack);
     free(machine->waiting);
@@ -609,15 +617,59 @@ static uint32_t wildcard_for(struct machine *machine, const uint32_t *first, con
     return TRACE_NO;
 }
 
-/* When nobody can move: a wildcard whose recorded message does not come takes another one that is
- * there, and its rank goes on as no record says. False where there is none. */
+/* The standard send that the rank waits for, where it stands; TRACE_NO: it waits for something else. */
+static uint32_t send_waited_for(struct machine *machine, uint32_t lane)
+{
+    const struct check_plan *plan = machine->plan;
+    uint32_t op = op_at(machine, machine->next[lane]), start;
+    if (plan->steps[op].action < PLAN_WAIT_ONE)
+        return plan->steps[op].action == PLAN_SEND ? op : TRACE_NO;
+    for (size_t i = 0; (start = plan_request(plan, op, i)) != TRACE_NO; i++)
+        if (plan->steps[start].action == PLAN_SEND &&
+            blocking_event_of(machine, start) != PLAN_NEEDS_NOTHING)
+            return start;
+    return TRACE_NO;
+}
+
+static void buffer(struct machine *machine, uint32_t send)
+{
+    if (!machine->buffered) {
+        machine->buffered = check_new(machine->trace->op_count, sizeof *machine->buffered);
+        machine->first_buffered = send;
+    }
+    machine->buffered[send] = true;
+    wake(machine, lane_of(machine, send));
+}
+
+/* The recorded message came because a send on the way to it was buffered: of those who wait for each other from the
+ * one who would send it, the first that stands in a send has this send buffered. False where nobody does. */
+static bool let_send_be_buffered(struct machine *machine, uint32_t wildcard)
+{
+    uint32_t lacked = machine->plan->steps[wildcard].target;
+    for (uint32_t steps = 0; lacked != TRACE_NO && steps < machine->lanes; steps++) {
+        uint32_t lane = lane_of(machine, lacked);
+        if (machine->astray[lane] || machine->next[lane] == machine->lane_begin[lane + 1])
+            return false;
+        uint32_t send = send_waited_for(machine, lane);
+        if (send != TRACE_NO) {
+            buffer(machine, send);
+            return true;
+        }
+        lacked = lacking_op(machine, lane, op_at(machine, machine->next[lane]));
+    }
+    return false;
+}
+
+/* When nobody can move: a wildcard whose recorded message does not come, although another one is there, has it come:
+ * MPI may buffer any standard send. Where that is not why, it takes the other one, and its rank goes on as no record
+ * says. False where there is none. */
 static bool let_wildcards_take_others(struct machine *machine)
 {
     const struct check_plan *plan = machine->plan;
     const struct trace *trace = machine->trace;
     if (!plan->context->has_wildcards)
         return false;
-    bool any = false;
+    bool any = false, buffered = false;
     uint32_t *first = check_new(trace->ranks, sizeof *first); /* lists, by receiver */
     uint32_t *next = check_new(trace->op_count, sizeof *next);
     memset(first, 0xff, trace->ranks * sizeof *first);
@@ -633,8 +685,11 @@ static bool let_wildcards_take_others(struct machine *machine)
                              : wildcard_for(machine, first, next, op);
         if (taker == TRACE_NO)
             continue;
-        go_astray(machine, lane_of(machine, taker));
         any = true;
+        buffered = machine->model != CHECK_EAGER && let_send_be_buffered(machine, taker);
+        if (buffered)
+            break;
+        go_astray(machine, lane_of(machine, taker));
     }
     free(first);
     free(next);
@@ -700,7 +755,8 @@ void check_replay_watch(const struct check_plan *plan, enum check_model model,
         run_ready(&machine);
     while (let_all_learn(&machine) || let_all_threads_go(&machine) || let_tests_fail(&machine) ||
            let_wildcards_take_others(&machine) || let_lost_messages_go(&machine));
-    *replay = (struct check_replay){.at = check_new(machine.lanes, sizeof *replay->at)};
+    *replay = (struct check_replay){.at = check_new(machine.lanes, sizeof *replay->at),
+                                    .buffered = machine.first_buffered};
     for (uint32_t rank = 0; rank < machine.lanes; rank++) {
         replay->strayed = replay->strayed || machine.astray[rank];
         bool ended = machine.next[rank] == machine.lane_begin[rank + 1];

@@ -8,7 +8,7 @@
  *
  * PROVEN is said only where nothing was left out. Why these two explorations suffice: a send that
  * is buffered only adds runs, so that every match that can happen at all happens under eager sends;
- * of each kind of these runs the checker judges every buffering with the matches as they were. The
+ * of each kind of these runs the checker judges every buffering, of all sends, of none and of some, with the matches as they were. The
  * other exploration is of the runs in which nobody goes on before its partner has come. */
 #include "checker/check.h"
 #include "checker/places.h"
