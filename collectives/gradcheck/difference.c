@@ -75,7 +75,8 @@ static double one_sided(difference_function *function, void *context, double ste
 {
     double near = step / 2, far = step, none = 0;
     double half = function(context, &near, &none), full = function(context, &far, &none);
-    return (4 * half - full) / far; /* second order, like the central one */
+    /* Second order, like the central one; the offsets may no longer be one half and one. */
+    return (half * (far / near) - full * (near / far)) / (far - near);
 }
 
 struct difference difference_one_sided(difference_function *function, void *context, double step,
@@ -104,13 +105,16 @@ struct difference difference_one_sided(difference_function *function, void *cont
 }
 
 /* Root mean square of the differences of sixth order, by the one that independent errors of size 1
- * would have; rounded values that repeat hide it from lower orders, not from all. */
+ * would have; rounded values that repeat hide it from lower orders, not from all. No number where a point has
+ * none. */
 static double noise_at(difference_function *function, void *context, double spacing)
 {
     double table[POINTS], gamma = 1, largest = 0;
     for (int i = 0; i < POINTS; i++) {
         double up = (i - POINTS / 2) * spacing, none = 0;
         table[i] = i == POINTS / 2 ? 0 : function(context, &up, &none);
+        if (!isfinite(table[i]))
+            return NAN;
     }
     for (int order = 1; order <= 6; order++) {
         double squares = 0;
