@@ -371,6 +371,7 @@ static void descend(struct debug_file *file, struct debug_scope *scope, Dwarf_Di
             if (tag == DW_TAG_subprogram) {
                 inner.frame_base = expression_of(&child, DW_AT_frame_base, around.pc);
                 inner.block = 0;
+                scope->function = dwarf_dieoffset(&child);
             }
             descend(file, scope, &child, inner, depth + 1);
         }

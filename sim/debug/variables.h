@@ -39,6 +39,7 @@ struct debug_scope {
     struct debug_variable *variables;
     size_t count;
     int levels;
+    uint64_t function; /* whose code it is; 0: not known */
 };
 
 struct debug_file;

@@ -167,13 +167,14 @@ static int argument_of(const char *function, const char *side)
     static const struct {
         const char *part;
         int receive;
-    } kinds[] = {{"Sendrecv", 5},      {"lltoallv", 4}, {"lltoallw", 4},      {"catterv", 4},
-                 {"educe_scatter", 1}, {"catter", 3},   {"gather", 3},        {"Gather", 3},
-                 {"lltoall", 3},       {"educe", 1},    {"xscan", 1},         {"scan", 1},
-                 {"Scan", 1},          {"cast", 0},     {"send", 0},          {"Send", 0},
-                 {"recv", 0},          {"Recv", 0},     {"et_accumulate", 3}, {"ccumulate", 0},
-                 {"Fetch_and_op", 1},  {"and_swap", 2}, {"Put", 0},           {"put", 0},
-                 {"Get", 0},           {"get", 0},      {"external", -1},     {"ack", 3}};
+    } kinds[] = {{"recv_replace", 0}, {"endrecv", 5},       {"lltoallv", 4}, {"lltoallw", 4},
+                 {"catterv", 4},      {"educe_scatter", 1}, {"catter", 3},   {"gather", 3},
+                 {"Gather", 3},       {"lltoall", 3},       {"educe", 1},    {"xscan", 1},
+                 {"scan", 1},         {"Scan", 1},          {"cast", 0},     {"send", 0},
+                 {"Send", 0},         {"recv", 0},          {"Recv", 0},     {"et_accumulate", 3},
+                 {"ccumulate", 0},    {"Fetch_and_op", 1},  {"and_swap", 2}, {"Put", 0},
+                 {"put", 0},          {"Get", 0},           {"get", 0},      {"external", -1},
+                 {"ack", 3}};
     for (size_t i = 0; function && i < sizeof kinds / sizeof *kinds; i++)
         if (strstr(function, kinds[i].part)) {
             bool first = !strcmp(side, "send buffer") || !strcmp(side, "origin buffer") ||
@@ -278,7 +279,19 @@ static void try_static_pointers(struct look *look, struct pointers *pointers,
     }
 }
 
-/* Does the code behind a call put its result into this place of the stack? */
+/* Whether a call begins here; what only looks like one may be told as one. */
+static bool calls_here(uintptr_t pc)
+{
+#ifdef __x86_64__
+    const unsigned char *code = (const unsigned char *)pc;
+    return code[0] == 0xe8 || (code[0] == 0xff && (code[1] & 0x38) == 0x10);
+#else
+    (void)pc;
+    return true;
+#endif
+}
+
+/* Does the code behind a call, and before the next, put its result into this place of the stack? */
 static bool stores_result(const struct debug_variable *variable, uintptr_t site)
 {
 #ifdef __x86_64__
@@ -288,24 +301,19 @@ static bool stores_result(const struct debug_variable *variable, uintptr_t site)
     unsigned char store[7] = {0x48, 0x89, 0x85},
                   near[4] = {0x48, 0x89, 0x45, (unsigned char)distance};
     memcpy(store + 3, &distance, sizeof distance);
-    return op->atom == DW_OP_fbreg && variable->place.count == 1 &&
-           (memmem((const void *)site, LOOKED_AT, store, sizeof store) ||
-            (distance >= -128 && memmem((const void *)site, LOOKED_AT, near, sizeof near)));
+    if (op->atom != DW_OP_fbreg || variable->place.count != 1)
+        return false;
+    for (uintptr_t at = site; at < site + LOOKED_AT; at++) {
+        if (!memcmp((const void *)at, store, sizeof store) ||
+            (distance >= -128 && !memcmp((const void *)at, near, sizeof near)))
+            return true;
+        if (calls_here(at))
+            break;
+    }
+    return false;
 #else
     (void)variable, (void)site;
     return false;
-#endif
-}
-
-/* Whether a call begins here; what only looks like one may be told as one. */
-static bool calls_here(uintptr_t pc)
-{
-#ifdef __x86_64__
-    const unsigned char *code = (const unsigned char *)pc;
-    return code[0] == 0xe8 || (code[0] == 0xff && (code[1] == 0x15 || (code[1] & 0xf8) == 0xd0));
-#else
-    (void)pc;
-    return true;
 #endif
 }
 
@@ -336,10 +344,22 @@ static void try_allocation(struct look *look, struct pointers *pointers,
     struct debug_file *file = path ? debug_file_get(path) : NULL;
     for (uintptr_t pc = object->site; file && pc < object->site + LATEST; pc++) {
         struct debug_frame at = {.pc = pc, .bias = bias};
-        try_result(look, pointers, object, debug_variables_at(file, pc - bias), &at);
+        const struct debug_scope *scope = debug_variables_at(file, pc - bias);
+        if (scope->function != debug_variables_at(file, object->site - 1 - bias)->function)
+            break;
+        try_result(look, pointers, object, scope, &at);
         if (pointers->any || pointers->opaque || calls_here(pc))
             break;
     }
+}
+
+/* Whether the code so many bytes before the end of a frame's call is of the same function. */
+static bool in_function(const struct look *look, int number, unsigned back)
+{
+    const struct debug_frame *frame = &look->frames.frames[number];
+    struct debug_file *file = debug_file_get(look->frames.files[number]);
+    return file && debug_variables_at(file, frame->pc - back - frame->bias)->function ==
+                       debug_variables_at(file, frame->pc - 1 - frame->bias)->function;
 }
 
 /* Compilers lose a variable's place while its value is still there. What some bytes before the call
@@ -351,7 +371,8 @@ static void try_lost_pointers(struct look *look, struct pointers *pointers,
     enum { FARTHEST = 192, STEP = 6 }; /* calls of eight arguments take 70 */
     look->lenient = true;
     for (int i = 0; i < look->frames.count && i < POINTER_FRAMES && !look->fits; i++)
-        for (unsigned back = STEP; back <= FARTHEST && !look->fits; back += STEP) {
+        for (unsigned back = STEP; back <= FARTHEST && !look->fits && in_function(look, i, back);
+             back += STEP) {
             pointers->any = false;
             try_frame_at(look, pointers, object, i, look->frames.frames[i].pc - back);
         }
