@@ -6,11 +6,8 @@
 #include "sim/memory/typed.h"
 #include "sim/worlds/rank.h"
 #include "tests/machine/buffers.h"
+#include "tests/machine/compiled.h"
 #include "tests/world_harness.h"
-
-#include <dlfcn.h>
-
-static char path[80];
 
 static const struct {
     MPI_Datatype type;
@@ -116,12 +113,7 @@ static void body(int rank, int size)
 
 static void test(const char *compiler)
 {
-    char command[300];
-    snprintf(command, sizeof command,
-             "%s -g -O0 -fno-omit-frame-pointer -fPIC -shared -I tests/machine -o '%s' "
-             "tests/machine/buffers.c 2>/dev/null",
-             compiler, path);
-    void *library = system(command) == 0 ? dlopen(path, RTLD_NOW) : NULL;
+    void *library = compiled("buffers", "buffers", "-g -O0", 0);
     if (!library) {
         tap_skip(2, "%s is not there", compiler);
         return;
@@ -140,13 +132,8 @@ static void test(const char *compiler)
 
 int main(void)
 {
-    char folder[] = "/tmp/simrun-typed-XXXXXX", command[100];
     tap_plan(3);
-    if (!mkdtemp(folder))
-        return 1;
-    snprintf(path, sizeof path, "%s/buffers.so", folder);
     test("gcc");
     tap_ok(fitting > 200 && misfits > 200, "of both kinds there are enough");
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    return system(command) ? 1 : tap_done();
+    return tap_done();
 }
