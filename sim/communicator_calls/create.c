@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 struct sim_comm *sim_comm_deliver_handle(struct sim_collective_call *call,
                                          struct sim_context *context, int position)
@@ -456,7 +457,24 @@ int PMPI_Comm_split(MPI_Comm handle, int color, int key, MPI_Comm *made)
     return run(comm, &comm_split, &(struct sim_creation){.made = made, .color = color, .key = key});
 }
 
-/* All ranks share one memory: every guided type gives one communicator of all. */
+/* All ranks share one memory. No other resource of theirs is known. */
+static bool shares(int type, MPI_Info info)
+{
+    static const char *const keys[] = {"mpi_hw_resource_type", "mpi_pset_name"};
+    static const char *const all[] = {"mpi_shared_memory", "mpi://WORLD"};
+    if (type == MPI_COMM_TYPE_SHARED)
+        return true;
+    int guided = type == MPI_COMM_TYPE_HW_GUIDED         ? 1
+                 : type == MPI_COMM_TYPE_RESOURCE_GUIDED ? 2
+                                                         : 0;
+    for (int i = 0; i < guided && info != MPI_INFO_NULL; i++) {
+        const char *value = sim_info_get((const struct sim_info *)(const void *)info, keys[i]);
+        if (value)
+            return strcasecmp(value, all[i]) == 0;
+    }
+    return false;
+}
+
 int PMPI_Comm_split_type(MPI_Comm handle, int type, int key, MPI_Info info, MPI_Comm *made)
 {
     int error;
@@ -470,8 +488,7 @@ int PMPI_Comm_split_type(MPI_Comm handle, int type, int key, MPI_Info info, MPI_
         type != MPI_UNDEFINED)
         return sim_error_raise(handle, MPI_ERR_ARG, "Comm_split_type",
                                "split type %d is not one of the standard's", type);
-    int color =
-        type == MPI_COMM_TYPE_SHARED ? 0 : MPI_UNDEFINED; /* no hardware levels below are known */
+    int color = shares(type, info) ? 0 : MPI_UNDEFINED;
     return run(comm, &comm_split_type,
                &(struct sim_creation){.made = made, .color = color, .key = key, .type = type});
 }

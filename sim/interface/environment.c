@@ -193,3 +193,12 @@ int PMPI_Free_mem(void *base)
     free(base);
     return MPI_SUCCESS;
 }
+
+/* Nobody has spawned these ranks. */
+int PMPI_Comm_get_parent(MPI_Comm *parent)
+{
+    if (!sim_point_caller("Comm_get_parent"))
+        return MPI_ERR_OTHER;
+    *parent = MPI_COMM_NULL;
+    return MPI_SUCCESS;
+}

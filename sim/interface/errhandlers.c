@@ -1,4 +1,4 @@
-/* The calls on error handlers of communicators, and what an unsupported function raises. */
+/* The calls that make and free error handlers, those on handlers of communicators, and what an unsupported function raises. */
 #include "recorder/recorder.h"
 #include "sim/communicators/comm.h"
 #include "sim/interface/unsupported.h"
@@ -37,6 +37,13 @@ int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function *function, MPI_Errh
 int PMPI_Win_create_errhandler(MPI_Win_errhandler_function *function, MPI_Errhandler *handle)
 {
     return make(SIM_ERRHANDLER_WIN, "Win_create_errhandler",
+                (MPI_Comm_errhandler_function *)(void (*)(void))function, handle);
+}
+
+int PMPI_Session_create_errhandler(MPI_Session_errhandler_function *function,
+                                   MPI_Errhandler *handle)
+{
+    return make(SIM_ERRHANDLER_SESSION, "Session_create_errhandler",
                 (MPI_Comm_errhandler_function *)(void (*)(void))function, handle);
 }
 

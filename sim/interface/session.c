@@ -14,13 +14,15 @@
 static const char *const psets[] = {"mpi://WORLD", "mpi://SELF"};
 enum { WORLD_SET, SELF_SET, PSET_COUNT };
 
-/* An error goes to the session's handler when it is one that returns, else to the world's. */
+/* An error goes to the session's handler; of no session, to the world's. */
 static int fail(const struct sim_session *session, int error, const char *function,
                 const char *sentence)
 {
-    if (session && session->errhandler == MPI_ERRORS_RETURN)
-        return error;
-    return sim_error_raise(MPI_COMM_NULL, error, function, "%s", sentence);
+    if (!session)
+        return sim_error_raise(MPI_COMM_NULL, error, function, "%s", sentence);
+    const struct sim_error_session raising = {(MPI_Session)(uintptr_t)session,
+                                              &session->errhandler};
+    return sim_error_raise_session(&raising, error, function, sentence, "M009");
 }
 
 static struct sim_session *check(MPI_Session handle, const char *function, int *error)
@@ -96,6 +98,20 @@ int PMPI_Session_get_errhandler(MPI_Session handle, MPI_Errhandler *errhandler)
         return error;
     sim_errhandler_retain(session->errhandler);
     *errhandler = session->errhandler;
+    if (sim_errhandler_made(*errhandler)) /* one more to free */
+        sim_open_handles_add(SIM_LIVE_ERRHANDLER, (uint64_t)(uintptr_t)*errhandler);
+    return MPI_SUCCESS;
+}
+
+int PMPI_Session_call_errhandler(MPI_Session handle, int error_code)
+{
+    int error;
+    const struct sim_session *session = check(handle, "Session_call_errhandler", &error);
+    if (!session)
+        return error;
+    const struct sim_error_session raising = {handle, &session->errhandler};
+    sim_error_raise_session(&raising, error_code, "Session_call_errhandler",
+                            "the program called the error handler", "X002");
     return MPI_SUCCESS;
 }
 

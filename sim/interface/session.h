@@ -10,7 +10,7 @@
 struct sim_session {
     uint32_t magic;
     int thread_level;
-    MPI_Errhandler errhandler; /* MPI_ERRORS_RETURN, or one that ends the world */
+    MPI_Errhandler errhandler;
 };
 
 #endif

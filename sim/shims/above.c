@@ -202,7 +202,6 @@ EXTENSION(Query_ze_support, (void))
     }
 UNSERVED(File_create_errhandler)
 UNSERVED(Register_datarep)
-UNSERVED(Session_create_errhandler)
 
 THEIRS(int, File_c2f, (F_File file))
 {

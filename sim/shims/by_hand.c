@@ -156,22 +156,32 @@ typedef void F_errhandler_function(void *handle, int *code, ...);
         F_Win theirs = out_Win(*win);                                                              \
         int code_there = out_error(*code);                                                         \
         ((F_errhandler_function *)handlers[n])(&theirs, &code_there);                              \
+    }                                                                                              \
+    static void handler_session_##n(MPI_Session *session, int *code, ...)                          \
+    {                                                                                              \
+        F_Session theirs = out_Session(*session);                                                  \
+        int code_there = out_error(*code);                                                         \
+        ((F_errhandler_function *)handlers[n])(&theirs, &code_there);                              \
     }
 SIXTY_FOUR(OPERATOR)
 
-#define OPERATOR_ROW(n)     operator_##n,
-#define OPERATOR_C_ROW(n)   operator_c_##n,
-#define HANDLER_COMM_ROW(n) handler_comm_##n,
-#define HANDLER_WIN_ROW(n)  handler_win_##n,
+#define OPERATOR_ROW(n)        operator_##n,
+#define OPERATOR_C_ROW(n)      operator_c_##n,
+#define HANDLER_COMM_ROW(n)    handler_comm_##n,
+#define HANDLER_WIN_ROW(n)     handler_win_##n,
+#define HANDLER_SESSION_ROW(n) handler_session_##n,
 static MPI_User_function *const operator_rows[] = {SIXTY_FOUR(OPERATOR_ROW)};
 static MPI_User_function_c *const operator_c_rows[] = {SIXTY_FOUR(OPERATOR_C_ROW)};
 static MPI_Comm_errhandler_function *const handler_comm_rows[] = {SIXTY_FOUR(HANDLER_COMM_ROW)};
 static MPI_Win_errhandler_function *const handler_win_rows[] = {SIXTY_FOUR(HANDLER_WIN_ROW)};
+static MPI_Session_errhandler_function *const handler_session_rows[] = {
+    SIXTY_FOUR(HANDLER_SESSION_ROW)};
 
 OURS(int, Op_create, (MPI_User_function *, int, MPI_Op *))
 OURS(int, Op_create_c, (MPI_User_function_c *, int, MPI_Op *))
 OURS(int, Comm_create_errhandler, (MPI_Comm_errhandler_function *, MPI_Errhandler *))
 OURS(int, Win_create_errhandler, (MPI_Win_errhandler_function *, MPI_Errhandler *))
+OURS(int, Session_create_errhandler, (MPI_Session_errhandler_function *, MPI_Errhandler *))
 
 BY_HAND(Op_create, (F_User_function * function, int commute, F_Op *op))
 {
@@ -200,6 +210,13 @@ BY_HAND(Win_create_errhandler, (F_errhandler_function * function, F_Errhandler *
     MPI_Win_errhandler_function *ours =
         function ? handler_win_rows[place_of(handlers, (shim_function *)function)] : NULL;
     MADE(Errhandler, handler, ours_Win_create_errhandler(ours, handler ? &own : NULL));
+}
+
+BY_HAND(Session_create_errhandler, (F_errhandler_function * function, F_Errhandler *handler))
+{
+    MPI_Session_errhandler_function *ours =
+        function ? handler_session_rows[place_of(handlers, (shim_function *)function)] : NULL;
+    MADE(Errhandler, handler, ours_Session_create_errhandler(ours, handler ? &own : NULL));
 }
 
 /* ---- Attributes ---- */

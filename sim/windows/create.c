@@ -538,19 +538,22 @@ static int query(MPI_Win handle, int rank, MPI_Aint *size, MPI_Aint *unit, void 
     if (!win)
         return error;
     const struct sim_window *window = win->window;
-    if (window->flavor != MPI_WIN_FLAVOR_SHARED)
+    if (window->flavor == MPI_WIN_FLAVOR_DYNAMIC)
         return sim_win_raise(win, MPI_ERR_RMA_FLAVOR, "Win_shared_query",
-                             "the window's memory is not shared");
+                             "the memory of a dynamic window is not shared");
     if (rank != MPI_PROC_NULL && (rank < 0 || rank >= window->size))
         return sim_win_raise(win, MPI_ERR_RANK, "Win_shared_query",
                              "rank %d is not in the window's group of %d", rank, window->size);
     int first = 0; /* of those that have memory */
     while (rank == MPI_PROC_NULL && first < window->size - 1 && !window->parts[first].size)
         first++;
-    const struct sim_window_part *part = &window->parts[rank == MPI_PROC_NULL ? first : rank];
-    *size = part->size;
+    int whose = rank == MPI_PROC_NULL ? first : rank;
+    const struct sim_window_part *part = &window->parts[whose];
+    /* What MPI_Win_create and MPI_Win_allocate were given is shared with nobody. */
+    bool reached = window->flavor == MPI_WIN_FLAVOR_SHARED || whose == win->rank;
+    *size = reached ? part->size : 0;
     *unit = part->unit;
-    *(void **)base = part->size ? part->base : NULL;
+    *(void **)base = *size ? part->base : NULL;
     return MPI_SUCCESS;
 }
 

@@ -49,19 +49,57 @@
     X(ERR_NAME, "name not published")                                                              \
     X(ERR_NO_MEM, "out of memory")                                                                 \
     X(ERR_NOT_SAME, "argument differs between ranks")                                              \
+    X(ERR_RMA_ATTACH, "memory cannot be attached to the window")                                   \
     X(ERR_RMA_CONFLICT, "conflicting accesses to a window")                                        \
+    X(ERR_RMA_FLAVOR, "a window of another flavor")                                                \
     X(ERR_RMA_RANGE, "access outside a window")                                                    \
+    X(ERR_RMA_SHARED, "memory cannot be shared")                                                   \
     X(ERR_RMA_SYNC, "wrong synchronisation of window accesses")                                    \
     X(ERR_SIZE, "invalid size")                                                                    \
     X(ERR_UNSUPPORTED_OPERATION, "operation not supported")                                        \
     X(ERR_WIN, "invalid window")                                                                   \
     X(ERR_PROC_ABORTED, "a peer has aborted")                                                      \
     X(ERR_VALUE_TOO_LARGE, "value too large to store")                                             \
+    X(ERR_AMODE, "invalid mode of access to a file")                                               \
+    X(ERR_BAD_FILE, "invalid name of a file")                                                      \
+    X(ERR_CONVERSION, "an error while data were converted")                                        \
+    X(ERR_DUP_DATAREP, "a data representation of this name exists")                                \
+    X(ERR_FILE_EXISTS, "the file exists")                                                          \
+    X(ERR_FILE_IN_USE, "the file is open elsewhere")                                               \
+    X(ERR_FILE, "invalid file")                                                                    \
+    X(ERR_IO, "an error of input or output")                                                       \
+    X(ERR_NO_SPACE, "no space on the device")                                                      \
+    X(ERR_NO_SUCH_FILE, "the file does not exist")                                                 \
+    X(ERR_PORT, "invalid name of a port")                                                          \
+    X(ERR_QUOTA, "quota exceeded")                                                                 \
+    X(ERR_READ_ONLY, "the file can only be read")                                                  \
+    X(ERR_SERVICE, "invalid name of a service")                                                    \
+    X(ERR_SPAWN, "processes cannot be started")                                                    \
+    X(ERR_UNSUPPORTED_DATAREP, "data representation not supported")                                \
+    X(ERR_ABI, "wrong use of the binary interface")                                                \
     X(ERR_SESSION, "invalid session")                                                              \
     X(ERR_ERRHANDLER, "invalid error handler")                                                     \
     X(ERR_PROC_FAILED, "a process that takes part has failed")                                     \
     X(ERR_PROC_FAILED_PENDING,                                                                     \
       "a process that could have sent the message has failed; the receive still waits")            \
+    X(T_ERR_CANNOT_INIT, "the tool interface cannot be initialized")                               \
+    X(T_ERR_NOT_ACCESSIBLE, "the tool interface is not accessible")                                \
+    X(T_ERR_NOT_INITIALIZED, "the tool interface is not initialized")                              \
+    X(T_ERR_NOT_SUPPORTED, "not supported by the tool interface")                                  \
+    X(T_ERR_MEMORY, "the tool interface is out of memory")                                         \
+    X(T_ERR_INVALID, "invalid use of the tool interface")                                          \
+    X(T_ERR_INVALID_INDEX, "invalid index")                                                        \
+    X(T_ERR_INVALID_ITEM, "invalid item")                                                          \
+    X(T_ERR_INVALID_SESSION, "invalid session of the tool interface")                              \
+    X(T_ERR_INVALID_HANDLE, "invalid handle")                                                      \
+    X(T_ERR_INVALID_NAME, "invalid name")                                                          \
+    X(T_ERR_OUT_OF_HANDLES, "no more handles")                                                     \
+    X(T_ERR_OUT_OF_SESSIONS, "no more sessions")                                                   \
+    X(T_ERR_CVAR_SET_NOT_NOW, "the variable cannot be set now")                                    \
+    X(T_ERR_CVAR_SET_NEVER, "the variable can never be set")                                       \
+    X(T_ERR_PVAR_NO_WRITE, "the variable cannot be written")                                       \
+    X(T_ERR_PVAR_NO_STARTSTOP, "the variable cannot be started or stopped")                        \
+    X(T_ERR_PVAR_NO_ATOMIC, "the variable cannot be read and written at once")                     \
     X(ERR_REVOKED, "the communicator has been revoked")
 
 static const struct {
@@ -121,7 +159,9 @@ const char *sim_errhandler_unfit(MPI_Errhandler handle, enum sim_errhandler_kind
         [SIM_ERRHANDLER_COMM] = "an error handler made by MPI_Comm_create_errhandler: one of "
                                 "communicators does not fit",
         [SIM_ERRHANDLER_WIN] = "an error handler made by MPI_Win_create_errhandler: one of windows "
-                               "does not fit"};
+                               "does not fit",
+        [SIM_ERRHANDLER_SESSION] = "an error handler made by MPI_Session_create_errhandler: one of "
+                                   "sessions does not fit"};
     if (handle == MPI_ERRORS_ARE_FATAL || handle == MPI_ERRORS_ABORT || handle == MPI_ERRORS_RETURN)
         return NULL;
     const struct sim_errhandler *handler = errhandler_get(handle);
@@ -213,15 +253,18 @@ static void note_returned(int error_class, const char *function, const char *sen
 /* Handlers that are running: of all threads of a rank, and each may call what fails again. */
 enum { DEPTH_MAX = 64 };
 
-/* `code`: of the finding where the error is fatal; `returned`: of that where a handler lets it come back. NULL: none. */
-static int raise_on(struct sim_rank *rank, MPI_Comm handle, int error_class, const char *function,
-                    const char *sentence, const char *code, const char *returned)
+/* `code`: of the finding where the error is fatal; `returned`: of that where a handler lets it come back. NULL: none.
+ * `session`: whose error it is; NULL: the communicator's. */
+static int raise_on(struct sim_rank *rank, MPI_Comm handle, const struct sim_error_session *session,
+                    int error_class, const char *function, const char *sentence, const char *code,
+                    const char *returned)
 {
     MPI_Comm_errhandler_function *handler_function = NULL;
     bool returns;
     {
         WITH_RANK_LOCK; /* another of its threads may set another one, which frees this one */
-        MPI_Errhandler handler = rank->world->rooms->error_target(rank, &handle);
+        MPI_Errhandler handler =
+            session ? *session->errhandler : rank->world->rooms->error_target(rank, &handle);
         returns = handler == MPI_ERRORS_RETURN;
         const struct sim_errhandler *user = errhandler_get(handler);
         if (user)
@@ -236,7 +279,12 @@ static int raise_on(struct sim_rank *rank, MPI_Comm handle, int error_class, con
     int told = error_class;
     SIM_CALLBACK callback = sim_callback_of(rank, error_class);
     rank->error_depth++;
-    handler_function(&handle, &told, sentence);
+    if (session) {
+        MPI_Session it = session->handle;
+        ((MPI_Session_errhandler_function *)(void (*)(void))handler_function)(&it, &told, sentence);
+    } else {
+        handler_function(&handle, &told, sentence);
+    }
     rank->error_depth--;
     callback.rank = NULL;
     note_returned(error_class, function, sentence, returned);
@@ -303,7 +351,15 @@ static int raise_sentence(MPI_Comm handle, int error_class, const char *function
             note_stray(sim_thread_parent, function);
         return error_class;
     }
-    return raise_on(rank, handle, error_class, function, sentence, code, returned);
+    return raise_on(rank, handle, NULL, error_class, function, sentence, code, returned);
+}
+
+int sim_error_raise_session(const struct sim_error_session *session, int error_class,
+                            const char *function, const char *sentence, const char *code)
+{
+    return sim_current_rank ? raise_on(sim_current_rank, MPI_COMM_NULL, session, error_class,
+                                       function, sentence, code, NULL)
+                            : error_class;
 }
 
 int sim_error_raise(MPI_Comm handle, int error_class, const char *function, const char *format, ...)

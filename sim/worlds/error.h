@@ -48,6 +48,14 @@ const char *sim_error_meaning(int error_class);
  * by references. */
 
 /* What a function is made for. */
+/* A session that raises. */
+struct sim_error_session {
+    MPI_Session handle;
+    const MPI_Errhandler *errhandler;
+};
+int sim_error_raise_session(const struct sim_error_session *session, int error_class,
+                            const char *function, const char *sentence, const char *code);
+
 enum sim_errhandler_kind {
     SIM_ERRHANDLER_ANY,
     SIM_ERRHANDLER_COMM,

@@ -382,6 +382,74 @@ static void error_codes_can_be_added(int rank, int size)
     expect(strstr(text, "TRUNCATE") != NULL && length == (int)strlen(text), "%s", text);
 }
 
+/* What the last call of a handler was told. */
+static struct {
+    int calls, class;
+    MPI_Session session;
+} told;
+
+static void on_session(MPI_Session *session, int *code, ...)
+{
+    told.calls++;
+    told.session = *session;
+    MPI_Error_class(*code, &told.class);
+}
+
+static void on_communicator(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm, (void)code;
+    told.calls = -1;
+}
+
+/* Two sessions, each with an error of its own: whose handler is called, and with what. */
+static void sessions_have_handlers(int rank, int size)
+{
+    (void)rank, (void)size;
+    MPI_Session first, second;
+    MPI_Errhandler own, got, other;
+    MPI_Group group;
+    int calls = 0, length = 0;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    expect_ok(MPI_Session_create_errhandler(on_session, &own));
+    expect_ok(MPI_Comm_create_errhandler(on_communicator, &other));
+    expect_class(MPI_Session_create_errhandler(NULL, &got), MPI_ERR_ARG);
+    expect_class(MPI_Session_init(MPI_INFO_NULL, other, &first), MPI_ERR_ERRHANDLER);
+    expect_class(MPI_Comm_set_errhandler(MPI_COMM_SELF, own), MPI_ERR_ERRHANDLER);
+    expect_ok(MPI_Session_init(MPI_INFO_NULL, own, &first));
+    expect_ok(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &second));
+    told.calls = 0;
+    MPI_Session both[] = {first, second};
+    for (int s = 0; s < 2; s++) {
+        expect_class(MPI_Group_from_session_pset(both[s], "mpi://NOWHERE", &group), MPI_ERR_ARG);
+        expect(told.calls == (calls += 1 - s), "%d calls", told.calls);
+        expect_class(MPI_Session_get_nth_pset(both[s], MPI_INFO_NULL, 9, &length, NULL),
+                     MPI_ERR_ARG);
+        expect(told.calls == (calls += 1 - s), "%d calls", told.calls);
+        expect_class(MPI_Session_set_errhandler(both[s], other), MPI_ERR_ERRHANDLER);
+        expect(told.calls == (calls += 1 - s), "%d calls", told.calls);
+        expect(told.session == first, "of another session");
+        expect_ok(MPI_Session_call_errhandler(both[s], MPI_ERR_NAME));
+        expect(told.calls == (calls += 1 - s), "%d calls", told.calls);
+        expect(told.class == MPI_ERR_NAME, "class %d", told.class);
+    }
+    expect_ok(MPI_Session_get_errhandler(first, &got));
+    expect(got == own, "another handler than was set");
+    expect_ok(MPI_Session_set_errhandler(second, got));
+    expect_ok(MPI_Errhandler_free(&got));
+    expect_ok(MPI_Errhandler_free(&own)); /* the sessions keep it */
+    expect_ok(MPI_Session_finalize(&first));
+    expect_class(MPI_Group_from_session_pset(second, "mpi://NOWHERE", &group), MPI_ERR_ARG);
+    expect(told.calls == calls + 1 && told.session == second, "%d calls", told.calls);
+    expect_ok(MPI_Session_set_errhandler(second, MPI_ERRORS_RETURN));
+    expect_class(MPI_Group_from_session_pset(second, "mpi://NOWHERE", &group), MPI_ERR_ARG);
+    expect(told.calls == calls + 1, "a handler that is set no longer is called");
+    expect_ok(MPI_Session_finalize(&second));
+    expect_class(MPI_Session_call_errhandler(second, MPI_ERR_ARG), MPI_ERR_SESSION);
+    expect_ok(MPI_Errhandler_free(&other));
+    expect(told.calls == calls + 1, "the communicators' handler is called");
+}
+
 static void sessions_give_communicators(int rank, int size)
 {
     MPI_Session session;
@@ -418,12 +486,42 @@ static void the_tool_interface_is_empty(int rank, int size)
     expect(MPI_T_cvar_get_num(&count) == MPI_SUCCESS && count == 0, "%d variables", count);
     expect(MPI_T_pvar_get_num(&count) == MPI_SUCCESS && count == 0, "%d measures", count);
     expect(MPI_T_cvar_get_index("none", &count) == MPI_T_ERR_INVALID_NAME, "a name is known");
+    /* Whoever asks on is told that there is no such thing. */
+    int list[2], length = 0;
+    MPI_Count ticks;
+    MPI_T_event_registration event;
+    const int none[] = {MPI_T_event_get_info(0, NULL, &length, NULL, NULL, NULL, NULL, NULL, NULL,
+                                             NULL, NULL, NULL),
+                        MPI_T_event_handle_alloc(0, NULL, MPI_INFO_NULL, &event),
+                        MPI_T_source_get_info(0, NULL, &length, NULL, NULL, NULL, NULL, NULL, NULL),
+                        MPI_T_source_get_timestamp(0, &ticks),
+                        MPI_T_category_get_cvars(0, 2, list),
+                        MPI_T_category_get_pvars(0, 2, list),
+                        MPI_T_category_get_events(0, 2, list),
+                        MPI_T_category_get_categories(0, 2, list),
+                        MPI_T_category_get_num_events(0, &count)};
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
+        expect(none[i] == MPI_T_ERR_INVALID_INDEX, "index, question %zu: %d", i, none[i]);
+    MPI_T_pvar_session session;
+    MPI_T_pvar_session_create(&session);
+    const int lost[] = {MPI_T_cvar_read(MPI_T_CVAR_HANDLE_NULL, list),
+                        MPI_T_cvar_write(MPI_T_CVAR_HANDLE_NULL, list),
+                        MPI_T_enum_get_item(MPI_T_ENUM_NULL, 0, &count, NULL, &length),
+                        MPI_T_pvar_read(session, MPI_T_PVAR_HANDLE_NULL, list),
+                        MPI_T_pvar_start(session, MPI_T_PVAR_HANDLE_NULL),
+                        MPI_T_pvar_stop(session, MPI_T_PVAR_HANDLE_NULL),
+                        MPI_T_pvar_reset(session, MPI_T_PVAR_HANDLE_NULL)};
+    for (size_t i = 0; i < sizeof lost / sizeof lost[0]; i++)
+        expect(lost[i] == MPI_T_ERR_INVALID_HANDLE, "handle, question %zu: %d", i, lost[i]);
+    expect(MPI_T_pvar_start(session, MPI_T_PVAR_ALL_HANDLES) == MPI_SUCCESS, "all start");
+    expect(MPI_T_pvar_stop(session, MPI_T_PVAR_ALL_HANDLES) == MPI_SUCCESS, "all stop");
+    MPI_T_pvar_session_free(&session);
     expect(MPI_T_finalize() == MPI_SUCCESS, "it ends");
 }
 
 int main(void)
 {
-    tap_plan(15);
+    tap_plan(16);
     world_test("splits order by key, equal keys by rank", splits_order_by_key_then_rank, WORLD_ANY);
     world_test("comparisons tell the same, a copy, another order and another group",
                comparisons_tell_the_four_cases, WORLD_ANY);
@@ -445,6 +543,7 @@ int main(void)
                WORLD_ANY);
     world_test("crossed groups make no communicator", crossed_groups_are_refused, WORLD_ANY);
     world_test("sessions give groups and communicators", sessions_give_communicators, WORLD_ANY);
+    world_test("a session's errors go to its own handler", sessions_have_handlers, WORLD_ANY);
     world_test("the tool interface is there and empty", the_tool_interface_is_empty, WORLD_ANY);
     return tap_done();
 }

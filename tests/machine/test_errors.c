@@ -89,6 +89,27 @@ static void test_classes(void)
                "... and means what the program says");
 }
 
+/* The standard's classes, by the list of its values (tests/data): each has its own name. */
+static void test_standard_classes(void)
+{
+    FILE *list = fopen("tests/data/mpi-abi-values.tsv", "r");
+    char line[200], name[64];
+    long value;
+    int seen = 0, wrong = 0;
+    while (list && fgets(line, sizeof line, list)) {
+        bool row = sscanf(line, "%63s %ld", name, &value) == 2;
+        bool class = !strncmp(name, "MPI_ERR_", 8) || !strncmp(name, "MPI_T_ERR_", 10);
+        if (!row || !class || value == MPI_ERR_LASTCODE)
+            continue;
+        seen++;
+        wrong += strcmp(sim_error_name((int)value), name) != 0;
+        wrong += strncmp(sim_error_meaning((int)value), name, strlen(name)) != 0;
+    }
+    if (list)
+        fclose(list);
+    tap_ok(seen > 75 && !wrong, "%d classes of the standard have their names", seen);
+}
+
 /* ---- raising ---- */
 
 enum way { PLAINLY, OVERLAPS, MISMATCHES, CALLBACK, CALLED, WAYS };
@@ -335,6 +356,7 @@ static void test_handlers(void)
 int main(void)
 {
     test_classes();
+    test_standard_classes();
     test_raising();
     test_depth();
     test_outside();

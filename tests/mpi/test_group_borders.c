@@ -124,6 +124,37 @@ static void communicators_have_borders(int rank, int size)
             MPI_Comm_free(&made);
         }
     }
+    static const struct {
+        int type;
+        const char *key, *value;
+        bool all;
+    } guides[] = {
+        {MPI_COMM_TYPE_HW_GUIDED, "mpi_hw_resource_type", "mpi_shared_memory", true},
+        {MPI_COMM_TYPE_HW_GUIDED, "mpi_hw_resource_type", "socket", false},
+        {MPI_COMM_TYPE_HW_GUIDED, "hw_resource_type", "mpi_shared_memory", false},
+        {MPI_COMM_TYPE_HW_GUIDED, "mpi_pset_name", "mpi://WORLD", false},
+        {MPI_COMM_TYPE_HW_UNGUIDED, "mpi_hw_resource_type", "mpi_shared_memory", false},
+        {MPI_COMM_TYPE_RESOURCE_GUIDED, "mpi_hw_resource_type", "mpi_shared_memory", true},
+        {MPI_COMM_TYPE_RESOURCE_GUIDED, "mpi_pset_name", "mpi://world", true},
+        {MPI_COMM_TYPE_RESOURCE_GUIDED, "mpi_pset_name", "mpi://OTHERS", false}};
+    for (size_t i = 0; i < sizeof guides / sizeof guides[0]; i++) {
+        MPI_Info guide;
+        MPI_Info_create(&guide);
+        MPI_Info_set(guide, guides[i].key, guides[i].value);
+        bool asks = rank % 2 == 0; /* the others want none */
+        expect_ok(
+            MPI_Comm_split_type(world, asks ? guides[i].type : MPI_UNDEFINED, -rank, guide, &made));
+        expect((made != MPI_COMM_NULL) == (asks && guides[i].all), "%s", guides[i].value);
+        if (made != MPI_COMM_NULL) {
+            MPI_Comm_rank(made, &number);
+            expect(number == (last - rank) / 2, "%s: rank %d", guides[i].value, number);
+            MPI_Comm_free(&made);
+        }
+        MPI_Info_free(&guide);
+    }
+    made = MPI_COMM_WORLD;
+    expect_ok(MPI_Comm_get_parent(&made));
+    expect(made == MPI_COMM_NULL, "nobody spawned this rank, but it has a parent");
     expect_class(MPI_Comm_remote_size(world, &number), MPI_ERR_COMM);
     expect_class(MPI_Comm_remote_group(world, &(MPI_Group){MPI_GROUP_NULL}), MPI_ERR_COMM);
     expect_class(MPI_Intercomm_merge(world, 0, &made), MPI_ERR_COMM);

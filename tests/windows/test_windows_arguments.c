@@ -87,8 +87,39 @@ static void attaching(int rank, int size)
     MPI_Aint bytes;
     int unit;
     char *base;
-    expect_class(MPI_Win_shared_query(win, 0, &bytes, &unit, &base), MPI_ERR_RMA_FLAVOR);
+    expect_ok(MPI_Win_shared_query(win, rank, &bytes, &unit, &base));
+    expect(bytes == BYTES && base == (char *)memory, "its own memory is not its own");
     expect_ok(MPI_Win_free(&win));
+    expect_ok(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    expect_class(MPI_Win_shared_query(win, rank, &bytes, &unit, &base), MPI_ERR_RMA_FLAVOR);
+    expect_ok(MPI_Win_free(&win));
+}
+
+/* MPI 4.1: any window but a dynamic one is asked; what is not shared has no bytes for others. */
+static void not_shared(int rank, int size)
+{
+    for (int given = 0; given < 2; given++) {
+        int memory[6], *own = memory, *base = memory;
+        MPI_Aint mine = 8 * (MPI_Aint)(rank % 3), bytes, units;
+        int unit;
+        MPI_Win win;
+        if (given)
+            expect_ok(MPI_Win_create(memory, mine, rank + 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+        else
+            expect_ok(MPI_Win_allocate(mine, rank + 1, MPI_INFO_NULL, MPI_COMM_WORLD, &own, &win));
+        MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+        for (int r = 0; r < size; r++) {
+            expect_ok(MPI_Win_shared_query(win, r, &bytes, &unit, &base));
+            expect(bytes == (r == rank ? mine : 0), "of %d: %ld bytes", r, (long)bytes);
+            expect(base == (bytes ? own : NULL), "of %d: other memory", r);
+            expect(r != rank || unit == rank + 1, "unit %d", unit);
+        }
+        expect_ok(MPI_Win_shared_query_c(win, MPI_PROC_NULL, &bytes, &units, &base));
+        expect(bytes == (rank == 1 ? 8 : 0), "the first that has memory: %ld bytes", (long)bytes);
+        expect_class(MPI_Win_shared_query(win, size, &bytes, &unit, &base), MPI_ERR_RANK);
+        expect_ok(MPI_Win_free(&win));
+    }
 }
 
 /* Rank r brings r % 3 times 20 bytes: so the first has none. */
@@ -211,6 +242,7 @@ static void accesses(int rank, int size)
 RETURNING(making)
 RETURNING(attaching)
 RETURNING(sharing)
+RETURNING(not_shared)
 RETURNING(accesses)
 
 int main(void)
@@ -220,6 +252,8 @@ int main(void)
     world_test_sizes("of a dynamic window just what is attached is accessed", all_attaching,
                      WORLD_FIBERS, WORLD_SIZES(1, 3));
     world_test_sizes("shared memory lies where the standard says", all_sharing, WORLD_FIBERS,
+                     WORLD_SIZES(1, 3, 5));
+    world_test_sizes("what is not shared has no bytes for others", all_not_shared, WORLD_FIBERS,
                      WORLD_SIZES(1, 3, 5));
     world_test_sizes("accesses stay within their window, and have what they need", all_accesses,
                      WORLD_FIBERS, WORLD_SIZES(1, 3));

@@ -161,6 +161,7 @@ epoch('shared-no-order', 'B003', "\@R{$all}\nif (rank == 0) other[0] = 5; \@!\n\
 epoch('shared-two-writers', 'B003', "$fence\nif (rank == 0) other[\@W{0}\@R{1}] = 5; \@!\nif (rank == 1) base[0] = 6; \@!\n$fence", make => $sharedwin);
 epoch('shared-flag', 'B003', "$all\nif (rank == 0) {\n    other[1] = 5; \@!\n    MPI_Win_sync(win);\n    \@R{MPI_Send(a, 0, MPI_INT, 1, 1, $w);}\n} else {\n    \@R{MPI_Recv(b, 0, MPI_INT, 0, 1, $w, $s);\n    MPI_Win_sync(win);}\n    printf(\"%d\\n\", base[1]); \@!\n}\n$none", make => $sharedwin);
 epoch('shared-query-rank', 'M009', "MPI_Win_shared_query(win, \@W{5}\@R{0}, &bytes, &unit, &other); \@!", make => $sharedwin);
-epoch('shared-query-other-kind', 'M009', "MPI_Aint bytes;\nint unit, *other;\n\@W{MPI_Win_shared_query(win, 0, &bytes, &unit, &other);} \@!");
+epoch('shared-query-other-kind', 'M009', "MPI_Aint bytes;\nint unit, *other;\n\@W{MPI_Win_shared_query(win, 0, &bytes, &unit, &other);} \@!", make => $dynamic);
+epoch('shared-query-not-shared', 'X005', "MPI_Aint bytes;\nint unit, *other;\nMPI_Win_shared_query(win, rank ^ 1, &bytes, &unit, &other);\n\@R{if (bytes)} *other = 3; \@!");
 epoch('shared-put-and-store', 'B003', "$fence\nif (rank == 0) $put \@!\nif (rank == 1) base[\@W{0}\@R{2}] = 6; \@!\n$fence", make => $sharedwin);
 1;
