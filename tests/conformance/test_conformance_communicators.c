@@ -382,29 +382,38 @@ static void error_codes_can_be_added(int rank, int size)
     expect(strstr(text, "TRUNCATE") != NULL && length == (int)strlen(text), "%s", text);
 }
 
-/* What the last call of a handler was told. */
-static struct {
+/* What the last call of a rank's handler was told. */
+static struct told {
     int calls, class;
     MPI_Session session;
-} told;
+} told_of[64];
+
+static struct told *told_here(void)
+{
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return &told_of[rank];
+}
 
 static void on_session(MPI_Session *session, int *code, ...)
 {
-    told.calls++;
-    told.session = *session;
-    MPI_Error_class(*code, &told.class);
+    struct told *told = told_here();
+    told->calls++;
+    told->session = *session;
+    MPI_Error_class(*code, &told->class);
 }
 
 static void on_communicator(MPI_Comm *comm, int *code, ...)
 {
     (void)comm, (void)code;
-    told.calls = -1;
+    told_here()->calls = -1;
 }
 
 /* Two sessions, each with an error of its own: whose handler is called, and with what. */
 static void sessions_have_handlers(int rank, int size)
 {
-    (void)rank, (void)size;
+    (void)size;
+    struct told *told = &told_of[rank];
     MPI_Session first, second;
     MPI_Errhandler own, got, other;
     MPI_Group group;
@@ -418,20 +427,20 @@ static void sessions_have_handlers(int rank, int size)
     expect_class(MPI_Comm_set_errhandler(MPI_COMM_SELF, own), MPI_ERR_ERRHANDLER);
     expect_ok(MPI_Session_init(MPI_INFO_NULL, own, &first));
     expect_ok(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &second));
-    told.calls = 0;
+    told->calls = 0;
     MPI_Session both[] = {first, second};
     for (int s = 0; s < 2; s++) {
         expect_class(MPI_Group_from_session_pset(both[s], "mpi://NOWHERE", &group), MPI_ERR_ARG);
-        expect(told.calls == (calls += 1 - s), "%d calls", told.calls);
+        expect(told->calls == (calls += 1 - s), "%d calls", told->calls);
         expect_class(MPI_Session_get_nth_pset(both[s], MPI_INFO_NULL, 9, &length, NULL),
                      MPI_ERR_ARG);
-        expect(told.calls == (calls += 1 - s), "%d calls", told.calls);
+        expect(told->calls == (calls += 1 - s), "%d calls", told->calls);
         expect_class(MPI_Session_set_errhandler(both[s], other), MPI_ERR_ERRHANDLER);
-        expect(told.calls == (calls += 1 - s), "%d calls", told.calls);
-        expect(told.session == first, "of another session");
+        expect(told->calls == (calls += 1 - s), "%d calls", told->calls);
+        expect(told->session == first, "of another session");
         expect_ok(MPI_Session_call_errhandler(both[s], MPI_ERR_NAME));
-        expect(told.calls == (calls += 1 - s), "%d calls", told.calls);
-        expect(told.class == MPI_ERR_NAME, "class %d", told.class);
+        expect(told->calls == (calls += 1 - s), "%d calls", told->calls);
+        expect(told->class == MPI_ERR_NAME, "class %d", told->class);
     }
     expect_ok(MPI_Session_get_errhandler(first, &got));
     expect(got == own, "another handler than was set");
@@ -440,14 +449,14 @@ static void sessions_have_handlers(int rank, int size)
     expect_ok(MPI_Errhandler_free(&own)); /* the sessions keep it */
     expect_ok(MPI_Session_finalize(&first));
     expect_class(MPI_Group_from_session_pset(second, "mpi://NOWHERE", &group), MPI_ERR_ARG);
-    expect(told.calls == calls + 1 && told.session == second, "%d calls", told.calls);
+    expect(told->calls == calls + 1 && told->session == second, "%d calls", told->calls);
     expect_ok(MPI_Session_set_errhandler(second, MPI_ERRORS_RETURN));
     expect_class(MPI_Group_from_session_pset(second, "mpi://NOWHERE", &group), MPI_ERR_ARG);
-    expect(told.calls == calls + 1, "a handler that is set no longer is called");
+    expect(told->calls == calls + 1, "a handler that is set no longer is called");
     expect_ok(MPI_Session_finalize(&second));
     expect_class(MPI_Session_call_errhandler(second, MPI_ERR_ARG), MPI_ERR_SESSION);
     expect_ok(MPI_Errhandler_free(&other));
-    expect(told.calls == calls + 1, "the communicators' handler is called");
+    expect(told->calls == calls + 1, "the communicators' handler is called");
 }
 
 static void sessions_give_communicators(int rank, int size)
