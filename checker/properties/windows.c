@@ -42,6 +42,15 @@ static bool in_program_order(const struct trace_access *a, const struct trace_ac
     return a->rank == b->rank && !a->unordered && !b->unordered;
 }
 
+/* Elements of one type lie on each other in part. Those of pairs with padding are recorded in
+ * pieces, of which this cannot be told. */
+static bool in_part(const struct trace_access *a, const struct trace_access *b)
+{
+    size_t size = trace_type_size(a->type);
+    uint64_t apart = a->begin > b->begin ? a->begin - b->begin : b->begin - a->begin;
+    return size == trace_type_extent(a->type) && apart % size;
+}
+
 static bool conflict(const struct trace_access *a, const struct trace_access *b)
 {
     if ((window_access_reads(a) && window_access_reads(b)) ||
@@ -49,8 +58,33 @@ static bool conflict(const struct trace_access *a, const struct trace_access *b)
         return false;
     if (a->kind != ACCESS_ACCUMULATE || b->kind != ACCESS_ACCUMULATE)
         return true;
-    return a->type != b->type ||
-           !(in_program_order(a, b) || same_operation(a->reduction, b->reduction));
+    if (a->type != b->type)
+        return true;
+    return !in_program_order(a, b) &&
+           (!same_operation(a->reduction, b->reduction) || in_part(a, b));
+}
+
+/* Why two accumulates race, of which most may meet. */
+static void tell_reason(struct finding *finding, const struct trace_access *a,
+                        const struct trace_access *b)
+{
+    const char *type = trace_type_name(a->type);
+    if (a->kind != ACCESS_ACCUMULATE || b->kind != ACCESS_ACCUMULATE)
+        return;
+    if (a->type != b->type)
+        finding_sentence(
+            finding,
+            "One is of %s, the other of %s: accumulates of different types may not meet.\n", type,
+            trace_type_name(b->type));
+    else if (!same_operation(a->reduction, b->reduction))
+        finding_sentence(
+            finding, "One is %s, the other %s: accumulates of different operations may not meet.\n",
+            trace_reduce_name(a->reduction), trace_reduce_name(b->reduction));
+    else
+        finding_sentence(finding,
+                         "Elements (%s) lie on each other in part: an accumulate is atomic for "
+                         "whole elements.\n",
+                         type);
 }
 
 static bool keep_apart(const struct trace_access *a, const struct trace_access *b)
@@ -141,6 +175,7 @@ static void report(struct windows *windows, const struct trace_access *a,
     finding_sentence(finding, "%s and %s share %llu bytes of the window of rank %u.\n",
                      text_of(windows, a, one, sizeof one), text_of(windows, b, other, sizeof other),
                      (unsigned long long)(end - begin), b->target);
+    tell_reason(finding, a, b);
     finding_op_add(finding, op_of(windows, b), role_of(b));
     finding_op_add(finding, op_of(windows, a), role_of(a));
 }
