@@ -36,3 +36,19 @@ bool debug_in_system_header(struct debug_file *file, uint64_t pc, char line[DEBU
     snprintf(line, DEBUG_LINE_MAX, "%s:%d", length < ROOM ? name : name + length - ROOM, number);
     return !author_line(&unit, pc, &ignored);
 }
+
+void debug_line(struct debug_file *file, uint64_t pc, char line[DEBUG_LINE_MAX])
+{
+    Dwarf_Die unit;
+    int number = 0;
+    *line = '\0';
+    Dwarf_Line *found =
+        unit_of(debug_file_dwarf(file), pc, &unit) ? dwarf_getsrc_die(&unit, pc) : NULL;
+    const char *name = found ? dwarf_linesrc(found, NULL, NULL) : NULL;
+    if (!name)
+        return;
+    dwarf_lineno(found, &number);
+    const char *slash = strrchr(name, '/');
+    snprintf(line, DEBUG_LINE_MAX, "%.*s:%d", DEBUG_LINE_MAX - 16, slash ? slash + 1 : name,
+             number);
+}

@@ -12,4 +12,7 @@ enum { DEBUG_LINE_MAX = 160 };
  * none. `line` becomes the place in the header, FILE:LINE, cut off at its beginning; "": it is in none. */
 bool debug_in_system_header(struct debug_file *file, uint64_t pc, char line[DEBUG_LINE_MAX]);
 
+/* The place of an address of the code, FILE:LINE without folders; "": not known. */
+void debug_line(struct debug_file *file, uint64_t pc, char line[DEBUG_LINE_MAX]);
+
 #endif

@@ -148,6 +148,6 @@ void __tsan_func_exit(void);
 void __tsan_func_exit(void)
 {
     struct sim_rank *rank = sim_current_rank;
-    if (rank && rank->pending && rank->pending->count)
+    if (rank && rank->pending && (rank->pending->count || rank->history))
         leave(rank, __builtin_frame_address(0), CALLER);
 }

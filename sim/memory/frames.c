@@ -2,6 +2,7 @@
 #include "sim/memory/frames.h"
 
 #include "sim/libc/hooks.h"
+#include "sim/worlds/world.h"
 
 #include <unwind.h>
 
@@ -64,4 +65,10 @@ void sim_frames_find(struct sim_frames *frames)
         frames->frames[i].stack_low = frames->frames[0].registers[STACK_POINTER];
         frames->frames[i].stack_high = last->cfa ? last->cfa : last->registers[STACK_POINTER];
     }
+}
+
+bool sim_frames_gone(const struct sim_frames *frames, uintptr_t address)
+{
+    uintptr_t low = frames->count ? frames->frames[0].stack_low : 0;
+    return address < low && sim_rank_stack_holds(address) && sim_rank_stack_holds(low);
 }

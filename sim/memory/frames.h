@@ -19,6 +19,13 @@ void sim_frames_find(struct sim_frames *frames);
  * header, "" where it is none; it must have room for DEBUG_LINE_MAX. */
 const void *sim_frames_own(const void *site, char *within);
 
+/* Whether an address lies on the calling stack below all of them: the function that had a variable
+ * there has returned. */
+bool sim_frames_gone(const struct sim_frames *frames, uintptr_t address);
+
+/* Its file and line; "" where nothing tells them. `line` has room for DEBUG_LINE_MAX. */
+void sim_frames_line(const void *site, char *line);
+
 /* A sum of products over the return addresses from this frame on, at most `count`: who called whom. */
 static inline uint64_t sim_frames_key(void *const *frame, const uint64_t *factor, int count)
 {

@@ -8,6 +8,7 @@
 #include "sim/worlds/rank.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,13 +122,20 @@ static bool release(void *memory, const void *site)
 WRAP(void *, realloc, (void *old, size_t size))
 {
     if (denied())
-        return NULL; /* the old memory stays */
+        return NULL;           /* the old memory stays */
+    enum { SMALL = 64 << 10 }; /* is copied, so that what it was can be held back */
     size_t before = overwrites() ? sim_objects_size(old) : 0;
     size_t had = sim_objects_size(old);
-    bool moves = !release(old, CALLER);
+    bool lost = !release(old, CALLER);
+    bool moves = lost || (had && had <= SMALL && size > malloc_usable_size(old));
     void *memory = moves ? malloc(size) : realloc(old, size);
-    if (moves && memory)
+    if (moves && memory) {
         memcpy(memory, old, had < size ? had : size);
+        if (!lost && !sim_objects_hold(old, had, CALLER))
+            free(old);
+    }
+    if (!memory && size && had && !lost) /* the old memory stays */
+        sim_objects_add(old, had, CALLER);
     if (memory && size > before && (before || !old)) /* nobody has written what is new */
         overwrite((char *)memory + before, size - before);
     sim_objects_add(memory, size, CALLER);
@@ -155,15 +163,20 @@ WRAP(int, posix_memalign, (void **memory, size_t alignment, size_t size))
     return error;
 }
 
-WRAP(void, free, (void *memory))
+void sim_wraps_free(void *memory, const void *site)
 {
     int saved = errno;
+    size_t size = sim_objects_size(memory);
     if (overwrites())
-        overwrite(memory, sim_objects_size(memory));
-    bool gives_back = release(memory, CALLER);
-    errno = saved;
-    if (gives_back)
+        overwrite(memory, size);
+    if (release(memory, site) && !sim_objects_hold(memory, size, site))
         free(memory);
+    errno = saved;
+}
+
+WRAP(void, free, (void *memory))
+{
+    sim_wraps_free(memory, CALLER);
 }
 
 /* ---- of instrumented programs only ---- */

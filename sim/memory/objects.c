@@ -1,7 +1,9 @@
 /* Objects on the heap: see objects.h. */
 #include "sim/memory/objects.h"
+#include "sim/debug/lines.h"
+#include "sim/memory/frames.h"
+#include "sim/memory/pending.h"
 #include "sim/worlds/rank.h"
-
 #include "sim/worlds/told.h"
 #include "traces/trace/range_index.h"
 
@@ -17,12 +19,25 @@ struct object {
     uintptr_t site;
 };
 
+/* What was given back last, in a circle. */
+enum { HELD = 16, HELD_BYTES = 256 << 10, HELD_LARGEST = 4 << 20, HELD_BY_ALL = 64 << 20 };
+struct held {
+    struct {
+        struct range range;
+        const void *site;
+    } blocks[HELD];
+    size_t first, count, bytes;
+};
+
 struct sim_objects {
     struct handle_map map; /* by address */
     struct range_index index;
     uint64_t stamp;
     uintptr_t freed_low, freed_high; /* where those lay that were freed */
+    struct held *held;               /* NULL: nothing */
 };
+
+static atomic_size_t held_by_all;
 
 static atomic_uint_least64_t stamps;
 
@@ -72,6 +87,81 @@ void sim_objects_remove(void *memory)
     free(object);
 }
 
+/* ---- what the program gave back ---- */
+
+static size_t costs(size_t size)
+{
+    return size + sizeof(struct held) / HELD;
+}
+
+static void give_back_oldest(struct held *held)
+{
+    struct range range = held->blocks[held->first].range;
+    held->first = (held->first + 1) % HELD;
+    held->count--;
+    held->bytes -= range.size;
+    atomic_fetch_sub_explicit(&held_by_all, costs(range.size), memory_order_relaxed);
+    free((void *)range.start);
+}
+
+/* It is freed twice: libc is to find that out, as it does in any program. */
+static void give_back(struct held *held, const void *memory)
+{
+    bool again = false;
+    for (size_t i = 0; held && i < held->count; i++)
+        again |= held->blocks[(held->first + i) % HELD].range.start == (uintptr_t)memory;
+    while (again && held->count)
+        give_back_oldest(held);
+}
+
+bool sim_objects_hold(void *memory, size_t size, const void *site)
+{
+    struct sim_rank *rank = sim_current_rank;
+    struct sim_objects *objects = rank ? rank->objects : NULL;
+    if (!objects || !size || size > HELD_LARGEST || !rank->pending) {
+        if (objects)
+            give_back(objects->held, memory);
+        return false;
+    }
+    if (atomic_load_explicit(&held_by_all, memory_order_relaxed) + costs(size) > HELD_BY_ALL)
+        return false;
+    if (!objects->held && !(objects->held = calloc(1, sizeof *objects->held)))
+        return false;
+    struct held *held = objects->held;
+    if (held->count == HELD)
+        give_back_oldest(held);
+    size_t place = (held->first + held->count++) % HELD;
+    held->blocks[place].range = (struct range){(uintptr_t)memory, size};
+    held->blocks[place].site = site;
+    held->bytes += size;
+    atomic_fetch_add_explicit(&held_by_all, costs(size), memory_order_relaxed);
+    while (held->bytes > HELD_BYTES && held->count > 1)
+        give_back_oldest(held);
+    return true;
+}
+
+bool sim_objects_freed(struct sim_rank *rank, const struct sim_region *region, struct sim_hull hull,
+                       const char *name, const char *verb)
+{
+    const struct held *held = rank->objects ? rank->objects->held : NULL;
+    for (size_t i = 0; held && i < held->count; i++) {
+        size_t place = (held->first + i) % HELD;
+        struct range range = held->blocks[place].range;
+        if (hull.low - range.start >= range.size)
+            continue;
+        char line[DEBUG_LINE_MAX], text[512];
+        sim_frames_line(held->blocks[place].site, line);
+        snprintf(text, sizeof text,
+                 "%s %s memory that was freed%s%s: its %s begins %zu into what was an allocated "
+                 "object of %zu",
+                 name, verb, *line ? " at " : "", line, region->side, hull.low - range.start,
+                 range.size);
+        sim_told_note("B006", text);
+        return true;
+    }
+    return false;
+}
+
 void sim_objects_release(struct sim_rank *rank)
 {
     struct sim_objects *objects = rank->objects;
@@ -80,6 +170,9 @@ void sim_objects_release(struct sim_rank *rank)
     for (size_t i = 0; i < objects->map.slots; i++)
         if (objects->map.entries[i].key)
             free(objects->map.entries[i].value);
+    while (objects->held && objects->held->count)
+        give_back_oldest(objects->held);
+    free(objects->held);
     handle_map_release(&objects->map);
     range_index_forget(&objects->index);
     free(objects);

@@ -30,6 +30,13 @@ bool sim_objects_bound(struct sim_rank *rank, const struct sim_region *region, s
                        const char *name, const char *verb);
 /* A number that changes with the rank's objects, and is no other rank's; 0: it has none. */
 uint64_t sim_objects_stamp(const struct sim_rank *rank);
+/* The calling rank's program gives `memory` back, of so many bytes, at `site`. True: it is held back for
+ * a while, so that nobody else gets it, and an operation that names it can be told. False: the caller
+ * frees it. */
+bool sim_objects_hold(void *memory, size_t size, const void *site);
+/* Notes B006 when the hull begins in memory that was given back: true. */
+bool sim_objects_freed(struct sim_rank *rank, const struct sim_region *region, struct sim_hull hull,
+                       const char *name, const char *verb);
 /* How many bytes the calling rank allocated at `memory`; 0: not known. */
 size_t sim_objects_size(const void *memory);
 

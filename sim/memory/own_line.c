@@ -101,3 +101,17 @@ const void *sim_frames_own(const void *site, char *within)
     }
     return chains[slot].own;
 }
+
+void sim_frames_line(const void *site, char *line)
+{
+    uintptr_t bias;
+    const char *file = sim_libc_file_of((const char *)site - 1, &bias);
+    *line = '\0';
+    if (!file)
+        return;
+    debug_lock();
+    struct debug_file *known = debug_file_get(file);
+    if (known)
+        debug_line(known, (uintptr_t)site - 1 - bias, line);
+    debug_unlock();
+}

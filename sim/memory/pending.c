@@ -4,6 +4,7 @@
 
 #include "recorder/recorder.h"
 #include "sim/debug/lines.h"
+#include "sim/libc/hooks.h"
 #include "sim/memory/frames.h"
 #include "sim/memory/objects.h"
 #include "sim/memory/typed.h"
@@ -243,8 +244,10 @@ static void begin_region(void *context, const struct sim_region *region)
     if (hull.low == hull.high || start->regions++ >= REGIONS_MAX)
         return;
     const char *verb = region->written ? "writes" : "reads";
-    struct sim_scope scope;
-    enum sim_typed typed = sim_typed_check(start->rank, region, start->name, verb, &scope);
+    struct sim_scope scope = {.file = NULL};
+    bool freed = sim_objects_freed(start->rank, region, hull, start->name, verb);
+    enum sim_typed typed =
+        freed ? SIM_TYPED_WRONG : sim_typed_check(start->rank, region, start->name, verb, &scope);
     bool bounded = typed == SIM_TYPED_WRONG ||
                    !sim_objects_bound(start->rank, region, hull, start->name, verb);
     if (bounded && (typed == SIM_TYPED_UNBOUNDED || typed == SIM_TYPED_UNTOLD) &&
@@ -513,6 +516,9 @@ bool sim_pending_within(struct sim_rank *rank, uintptr_t low, uintptr_t high)
          i < pending->count && pending->entries[i].hull.low < high && !found; i++)
         found = pending->entries[i].hull.low >= low && !pending->entries[i].write_told;
     unlock(pending);
+    uintptr_t first = 0, last = UINTPTR_MAX;
+    found |= rank->history && !pending->window_lost &&
+             (!rank->world->rooms->window_outside(rank, low, &first, &last) || last < high);
     return found && !rank->within_op && !rank->finalized;
 }
 
@@ -532,32 +538,52 @@ bool sim_pending_allows(struct sim_rank *rank, uintptr_t low, uintptr_t high, bo
     return allowed;
 }
 
-/* A window's memory must stay until MPI_Win_free, or MPI_Win_detach, whoever accesses it. */
-static bool tell_window_lost(struct sim_rank *rank, uintptr_t low, uintptr_t high, const void *site)
+static const char *const ways_to_lose[] = {[SIM_LOST_FREE] = "was freed",
+                                           [SIM_LOST_RETURN] =
+                                               "lay on the stack of a function that returned"};
+
+/* A window's memory must stay until MPI_Win_free, or MPI_Win_detach, whoever accesses it. On the stack
+ * other functions come and go there afterwards: that is told once. */
+static bool tell_window_lost(struct sim_rank *rank, uintptr_t low, uintptr_t high,
+                             enum sim_lost how, const void *site)
 {
     uintptr_t first = 0, last = UINTPTR_MAX;
     bool outside = rank->world->rooms->window_outside(rank, low, &first, &last);
-    if (rank != sim_current_rank || (outside && last >= high))
+    if (rank != sim_current_rank || (outside && last >= high) ||
+        (how == SIM_LOST_RETURN && rank->pending->window_lost))
         return false;
-    record_note_of(0, sim_frames_own(site, NULL), "B001",
-                   "memory of a window was freed while it is the window's: MPI_Win_free (or "
-                   "MPI_Win_detach) must come first");
+    char text[256];
+    snprintf(
+        text, sizeof text,
+        "memory of a window %s while it is the window's: MPI_Win_free (or MPI_Win_detach) must "
+        "come first",
+        ways_to_lose[how]);
+    rank->pending->window_lost |= how == SIM_LOST_RETURN;
+    record_note_of(0, sim_frames_own(site, NULL), "B001", text);
     return true;
+}
+
+void sim_pending_window_used(struct sim_rank *rank, uintptr_t base)
+{
+    struct sim_frames frames;
+    if (!rank->pending || rank->pending->window_lost)
+        return;
+    sim_frames_find(&frames);
+    if (sim_frames_gone(&frames, base))
+        tell_window_lost(rank, base, base + 1, SIM_LOST_RETURN, sim_libc_call_site());
 }
 
 bool sim_pending_lose(struct sim_rank *rank, uintptr_t address, size_t size, enum sim_lost how,
                       const void *site)
 {
-    static const char *const ways[] = {[SIM_LOST_FREE] = "was freed",
-                                       [SIM_LOST_RETURN] =
-                                           "lay on the stack of a function that returned"};
     struct sim_pending *pending = rank->pending;
     bool told = false;
     if (!pending || rank->within_op)
         return false;
-    if (rank->history && how == SIM_LOST_FREE) {
-        rank->world->rooms->window_touch(rank, address, address + size, true, site);
-        told = tell_window_lost(rank, address, address + size, site);
+    if (rank->history) {
+        if (how == SIM_LOST_FREE)
+            rank->world->rooms->window_touch(rank, address, address + size, true, site);
+        told = tell_window_lost(rank, address, address + size, how, site);
     }
     if (!pending->count)
         return told;
@@ -572,7 +598,7 @@ bool sim_pending_lose(struct sim_rank *rank, uintptr_t address, size_t size, enu
         entry->write_told = true;
         snprintf(text, sizeof text, "the memory of the %s of %s %s %s before it completed",
                  entry->region.side, entry->orphan ? "a freed" : "a pending", entry->name,
-                 ways[how]);
+                 ways_to_lose[how]);
         record_note_of(entry->operation, sim_frames_own(site, NULL), "B001", text);
     }
     unlock(pending);

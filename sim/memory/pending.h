@@ -50,6 +50,7 @@ struct sim_pending {
     uintptr_t longest;
     uint32_t groups, orphans;
     bool instrumented; /* the program's accesses are seen */
+    bool window_lost;  /* the memory of one with a function's return: reported */
     uint64_t kept;     /* operations that owned memory beyond their call */
     uint64_t unseen_large,
         unseen_collectives;   /* started without anybody looking at their buffers */
@@ -107,7 +108,9 @@ bool sim_pending_allows(struct sim_rank *rank, uintptr_t low, uintptr_t high, bo
 enum sim_lost { SIM_LOST_FREE, SIM_LOST_RETURN };
 bool sim_pending_lose(struct sim_rank *rank, uintptr_t address, size_t size, enum sim_lost how,
                       const void *site);
-/* Whether something that nobody has reported begins within [low, high). */
+/* The rank calls MPI about its window, whose memory begins on a stack: it may be gone. */
+void sim_pending_window_used(struct sim_rank *rank, uintptr_t base);
+/* Whether something that nobody has reported begins within [low, high), or some window lies there. */
 bool sim_pending_within(struct sim_rank *rank, uintptr_t low, uintptr_t high);
 
 /* An access of the program that the safe stretch does not answer. */

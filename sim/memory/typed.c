@@ -479,6 +479,16 @@ static void tell(const struct look *look)
     sim_told_note("M011", text);
 }
 
+static void tell_gone(const struct look *look)
+{
+    char text[256];
+    snprintf(text, sizeof text,
+             "%s %s a variable of a function that has returned: its %s lies below the stack of its "
+             "caller",
+             look->name, look->verb, look->region->side);
+    sim_told_note("B006", text);
+}
+
 /* ---- once for each call ---- */
 
 /* What was found right is not looked at again: the same call, from the same places, with the same
@@ -600,6 +610,10 @@ static enum sim_typed check(struct look *look, struct sim_rank *rank,
     const char *function = sim_libc_called_at((const char *)look->frames.frames[0].pc);
     if (function && strncmp(function, "MPI_", 4) && strncmp(function, "PMPI_", 5))
         return SIM_TYPED_NOT_KNOWN; /* a library above MPI knows what it put there */
+    if (function && !object->size && sim_frames_gone(&look->frames, look->hull.low)) {
+        tell_gone(look);
+        return SIM_TYPED_WRONG;
+    }
     debug_lock();
     const char *path = object->size ? NULL : sim_libc_file_of((void *)look->hull.low, &bias);
     bool readable = debug_file_get(look->frames.files[0]);

@@ -5,6 +5,7 @@
 #include "sim/memory/objects.h"
 #include "sim/memory/pending.h"
 #include "sim/memory/typed.h"
+#include "sim/memory/wraps.h"
 #include "sim/messages/failures.h"
 #include "sim/messages/point.h"
 #include "sim/windows/carry.h"
@@ -282,7 +283,10 @@ static void bound(struct sim_rank *rank, const char *function, const void *memor
     if (!rank->pending || !size || !memory)
         return;
     sim_told_set(site);
-    enum sim_typed typed = sim_typed_check(rank, &region, function, "exposes", &scope);
+    enum sim_typed typed =
+        sim_objects_freed(rank, &region, sim_region_hull(&region), function, "exposes")
+            ? SIM_TYPED_WRONG
+            : sim_typed_check(rank, &region, function, "exposes", &scope);
     if (typed != SIM_TYPED_WRONG)
         sim_objects_bound(rank, &region, sim_region_hull(&region), function, "exposes");
     rank->pending->untyped += typed == SIM_TYPED_NO_DEBUG;
@@ -336,6 +340,8 @@ static int win_new(struct making *making, MPI_Comm comm)
         tell_unlike(win, function);
     if (making->base_out)
         *(void **)making->base_out = win->window->parts[win->rank].base;
+    win->on_stack = making->flavor == MPI_WIN_FLAVOR_CREATE &&
+                    sim_rank_stack_holds((uintptr_t)win->window->parts[win->rank].base);
     if (win->allocated)
         sim_objects_add(win->allocated, (size_t)making->size, NULL);
     return MPI_SUCCESS;
@@ -447,8 +453,7 @@ int PMPI_Win_free(MPI_Win *handle)
     sim_comm_delete(win->comm);
     sim_world_leave(win->owner->world);
     sim_open_handles_remove(SIM_LIVE_WINDOW, (uint64_t)(uintptr_t)win);
-    sim_objects_remove(win->allocated);
-    free(win->allocated);
+    sim_wraps_free(win->allocated, sim_libc_call_site());
     win->magic = SIM_MAGIC_FREED;
     free(win);
     *handle = MPI_WIN_NULL;

@@ -3,6 +3,7 @@
 
 #include "recorder/recorder.h"
 #include "sim/libc/hooks.h"
+#include "sim/memory/pending.h"
 #include "sim/windows/window.h"
 #include "sim/worlds/error.h"
 
@@ -138,6 +139,8 @@ int sim_epoch_move(struct sim_win *win, enum sim_epoch_call call, int target, co
         sentence = NEVER_LOCKED;
     if (sentence)
         return refuse(win, call, function, sentence);
+    if (win->on_stack)
+        sim_pending_window_used(win->owner, (uintptr_t)win->window->parts[win->rank].base);
     if (call == SIM_CALL_ACCESS && epoch->state == SIM_EPOCH_FENCE)
         epoch->state = SIM_EPOCH_FENCE_USED;
     if (call == SIM_CALL_POST)

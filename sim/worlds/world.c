@@ -338,6 +338,39 @@ bool sim_rank_stack_overflow(const void *address)
     return at < rank->stack_base + 256 && at >= rank->stack_base - rank->world->guard - 4096;
 }
 
+/* Of an OS thread. */
+static void find_stack(uintptr_t *low, uintptr_t *high)
+{
+    pthread_attr_t attributes;
+    void *lowest;
+    size_t size;
+    *low = *high = 1; /* none */
+    if (pthread_getattr_np(pthread_self(), &attributes))
+        return;
+    if (!pthread_attr_getstack(&attributes, &lowest, &size)) {
+        *low = (uintptr_t)lowest;
+        *high = *low + size;
+    }
+    pthread_attr_destroy(&attributes);
+}
+
+bool sim_rank_stack_holds(uintptr_t address)
+{
+    static _Thread_local uintptr_t thread_low, thread_high;
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    const struct sim_rank *rank = sim_current_rank;
+    if (rank && rank->world->stacks) {
+        uintptr_t low = (uintptr_t)rank->stack_base;
+        uintptr_t size = rank->world->stack_stride - rank->world->guard;
+        if (here - low < size)
+            return address - low < size;
+    }
+    if (!thread_low)
+        find_stack(&thread_low, &thread_high);
+    return here - thread_low < thread_high - thread_low &&
+           address - thread_low < thread_high - thread_low;
+}
+
 enum rank_state sim_world_rank_state(const struct sim_world *world, int rank)
 {
     const struct sim_rank *r = &world->ranks[rank];

@@ -180,5 +180,7 @@ int sim_world_vanished(const struct sim_world *world);
 _Noreturn void sim_rank_end(int exit_code);
 /* True when address lies in the guard below the calling rank's stack (a stack overflow). */
 bool sim_rank_stack_overflow(const void *address);
+/* True when address lies on the stack that the caller runs on. */
+bool sim_rank_stack_holds(uintptr_t address);
 
 #endif
