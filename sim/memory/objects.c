@@ -2,7 +2,6 @@
 #include "sim/memory/objects.h"
 #include "sim/debug/lines.h"
 #include "sim/memory/frames.h"
-#include "sim/memory/pending.h"
 #include "sim/worlds/rank.h"
 #include "sim/worlds/told.h"
 #include "traces/trace/range_index.h"
