@@ -93,12 +93,11 @@ static void try_place_of_pointer(struct look *look, const struct debug_variable 
     if (look->hull.low - start >= sizeof(void *))
         return;
     look->bounded = true;
-    if (look->hull.high <= end || !variable->pointer || !variable->still) {
+    if (look->hull.high <= end || !variable->still) {
         look->fits = true;
     } else if (!look->misfits) {
         look->misfits = look->of_pointer = true;
         look->variable = *variable;
-        look->start = start;
         look->beyond = look->hull.high - end;
     }
 }
@@ -107,7 +106,7 @@ static void try_variable(struct look *look, const struct debug_variable *variabl
                          size_t count)
 {
     uintptr_t low = look->hull.low;
-    if (variable->pointer || !variable->type) {
+    if (variable->pointer) { /* without a type there are only these */
         try_place_of_pointer(look, variable, start);
         return;
     }

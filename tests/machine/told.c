@@ -63,6 +63,15 @@ struct open {
     long length;
     double tail[];
 };
+struct triple {
+    double first;
+    long second;
+    double third;
+};
+struct open_triples {
+    long length;
+    struct triple tail[];
+};
 struct gap {
     char letter;
     double number;
@@ -114,6 +123,31 @@ static NOINLINE void ends(void)
     WRONG(BCAST(&number, 2, MPI_FLOAT), OTHER("MPI_FLOAT", 0, "number", "double", FLOAT8));
 }
 
+static NOINLINE void lengths(int length)
+{
+    int told[length];
+    double matrix[length][2];
+    told[0] = 0;
+    matrix[0][0] = 0;
+    RIGHT(BCAST(told, length, MPI_INT));
+    WRONG(BCAST(told, length + 1, MPI_INT), BEYOND(4, "told", 4 * length, 0, 4 * length + 4));
+    WRONG(BCAST(matrix, 2 * length + 1, MPI_DOUBLE),
+          BEYOND(8, "matrix", 16 * length, 0, 16 * length + 8));
+    WRONG(BCAST(told, length, MPI_FLOAT), OTHER("MPI_FLOAT", 0, "told", "int", INT4));
+}
+
+/* In a register, or in memory: the variable lies where it points to. */
+static NOINLINE void pointer_beside(void)
+{
+    int *pointer, beside[6] = {0};
+    __asm__ volatile("" : "=r"(pointer) : "0"(beside));
+    for (int i = 0; i < 2; i++) {
+        WRONG(BCAST(pointer, 6, MPI_FLOAT), OTHER("MPI_FLOAT", 0, "beside", "int", INT4));
+        WRONG(BCAST(pointer, 7, MPI_INT), BEYOND(4, "beside", 24, 0, 28));
+    }
+    __asm__ volatile("" : : "r"(pointer));
+}
+
 static NOINLINE void structures(void)
 {
     struct gap gaps[3];
@@ -127,6 +161,11 @@ static NOINLINE void structures(void)
 static NOINLINE void tails(void)
 {
     struct open *open = test->allocate(sizeof *open + 5 * sizeof(double));
+    struct open_triples *triples = test->allocate(sizeof *triples + 3 * sizeof(struct triple));
+    RIGHT(BCAST(&triples->tail[1].second, 1, MPI_LONG));
+    RIGHT(BCAST(&triples->tail[1].third, 2, MPI_DOUBLE));
+    WRONG(BCAST(&triples->tail[2].second, 1, MPI_DOUBLE),
+          OTHER("MPI_DOUBLE", 0, POINTEE "triples", "struct triple", INT8));
     RIGHT(BCAST(open->tail, 5, MPI_DOUBLE));
     RIGHT(BCAST(open->tail + 3, 2, MPI_DOUBLE));
     RIGHT(BCAST(&open->length, 1, MPI_LONG));
@@ -187,6 +226,15 @@ static NOINLINE void given_deeper(void *buffer, int count, MPI_Datatype type, in
     __asm__ volatile("");
 }
 
+#define DEEPER(name, next)                                                                         \
+    static NOINLINE void name(void *buffer, int count, MPI_Datatype type)                          \
+    {                                                                                              \
+        next(buffer, count, type);                                                                 \
+        __asm__ volatile("" : : "r"(&count) : "memory");                                           \
+    }
+DEEPER(given_1, given)
+DEEPER(given_2, given_1)
+
 void told_places(const struct told_test *given_test)
 {
     test = given_test;
@@ -194,6 +242,8 @@ void told_places(const struct told_test *given_test)
     neighbours();
     ends();
     structures();
+    lengths(5);
+    pointer_beside();
     tails();
     pointer_itself();
     last_of_block(1);
@@ -261,14 +311,63 @@ static NOINLINE void as_many(void)
 /* Pointers that say nothing, or everything. */
 static NOINLINE void *raw(size_t size)
 {
-    return test->allocate(size);
+    void *memory = test->allocate(size);
+    __asm__ volatile("" : "+r"(memory));
+    return memory;
 }
+/* The code behind it is another function's, whose pointer is where results are. */
+static NOINLINE void function_behind(void)
+{
+    double *loaded = static_pointer;
+    loaded[0] = loaded[1] = 3;
+}
+/* And here the pointer of the function before lies in its frame where the other's argument is in its own. */
+static NOINLINE void function_before(void)
+{
+    float *volatile pointer = 0;
+    (void)pointer;
+}
+static NOINLINE void given_behind(void *buffer, int count, MPI_Datatype type)
+{
+    BCAST(buffer, count, type);
+    __asm__ volatile("");
+}
+
 static NOINLINE void silent_pointers(void)
 {
     void *volatile any = raw(32);
     UNTOLD(BCAST(any, 4, MPI_DOUBLE));
     UNTOLD(BCAST(any, 4, MPI_LONG));
     RIGHT(BCAST(any, 32, MPI_BYTE));
+    UNTOLD(given_behind(any, 8, MPI_FLOAT));
+}
+
+/* What was a pointer's place a few bytes before is good for what fits; in near frames. */
+static NOINLINE void pointer_before(void)
+{
+    void *any = raw(32);
+    {
+        float *volatile gone = any;
+        gone[0] = 1;
+    }
+    RIGHT(BCAST(any, 8, MPI_FLOAT));
+    any = raw(32);
+    {
+        float *volatile gone = any;
+        gone[0] = 1;
+    }
+    UNTOLD(BCAST(any, 4, MPI_DOUBLE));
+}
+static NOINLINE void pointer_before_call(int depth)
+{
+    void *any = raw(32);
+    {
+        float *volatile gone = any;
+        gone[0] = 1;
+    }
+    void (*const givers[])(void *, int, MPI_Datatype) = {given, given_1, given_2};
+    givers[depth](any, 8, MPI_FLOAT);
+    test->called(__LINE__, TOLD_RIGHT, "%s", "");
 }
 static NOINLINE void unknown_pointers(void)
 {
@@ -296,6 +395,26 @@ static NOINLINE void all_pointers(void)
     WRONG(BCAST(floats + 1, 7, MPI_INT), OTHER("MPI_INT", 0, POINTEE "floats", "float", FLOAT4));
 }
 
+/* Two of one function: one that fits is enough, and the first is told. */
+static NOINLINE void two_views(void)
+{
+    void *any = raw(32);
+    float *volatile one = any;
+    int *volatile two = any;
+    long *volatile middle = (long *)any + 1;
+    RIGHT(BCAST(one, 8, MPI_FLOAT));
+    RIGHT(BCAST(two, 8, MPI_INT));
+    WRONG(BCAST(any, 4, MPI_DOUBLE), OTHER("MPI_DOUBLE", 0, POINTEE "one", "float", FLOAT4));
+    RIGHT(BCAST(middle, 3, MPI_LONG));
+}
+
+static NOINLINE void middle_view(void)
+{
+    long *volatile middle = (long *)raw(32) + 1;
+    RIGHT(BCAST(middle, 3, MPI_LONG));
+    WRONG(BCAST(middle, 3, MPI_DOUBLE), OTHER("MPI_DOUBLE", 0, POINTEE "middle", "long int", INT8));
+}
+
 /* The innermost that says something is the one that counts: a caller's pointer is another view. */
 static NOINLINE void inner_view(void *memory)
 {
@@ -303,31 +422,24 @@ static NOINLINE void inner_view(void *memory)
     RIGHT(BCAST(longs, 4, MPI_LONG));
     WRONG(BCAST(longs, 4, MPI_DOUBLE), OTHER("MPI_DOUBLE", 0, POINTEE "longs", "long int", INT8));
 }
+static inline __attribute__((always_inline)) void inlined_view(void *memory)
+{
+    int *volatile ints = memory;
+    RIGHT(BCAST(ints, 8, MPI_INT));
+    WRONG(BCAST(ints, 4, MPI_DOUBLE), OTHER("MPI_DOUBLE", 0, POINTEE "ints", "int", INT4));
+}
 static NOINLINE void outer_view(void)
 {
     void *any = raw(32);
     double *volatile doubles = any;
     inner_view(any);
+    inlined_view(any);
     RIGHT(given_deeper(doubles, 4, MPI_DOUBLE, 0));
     WRONG(given_deeper(doubles, 4, MPI_LONG, 0),
           OTHER("MPI_LONG", 0, POINTEE "doubles", "double", FLOAT8));
     RIGHT(given_deeper(doubles, 4, MPI_DOUBLE, 1));
     WRONG(given_deeper(doubles, 4, MPI_LONG, 1),
           OTHER("MPI_LONG", 0, POINTEE "doubles", "double", FLOAT8));
-}
-
-static NOINLINE void statics(void)
-{
-    static_pointer = raw(64);
-    static_small = raw(16);
-    RIGHT(given(static_pointer, 8, MPI_DOUBLE));
-    WRONG(given(static_pointer, 8, MPI_LONG),
-          OTHER("MPI_LONG", 0, POINTEE "static_pointer", "double", FLOAT8));
-    RIGHT(given(static_small, 4, MPI_INT));
-    WRONG(given(static_small, 4, MPI_FLOAT),
-          OTHER("MPI_FLOAT", 0, POINTEE "static_small", "int", INT4));
-    WRONG(given(static_small + 1, 3, MPI_FLOAT),
-          OTHER("MPI_FLOAT", 0, POINTEE "static_small", "int", INT4));
 }
 
 /* By a member alone. */
@@ -355,36 +467,37 @@ static NOINLINE void members(void)
 }
 
 /* The variable that an allocation's result went to, long ago. */
-#define MADE(number, ...)                                                                          \
-    static NOINLINE void *made_##number(size_t size)                                               \
+#define MADE(number, bytes)                                                                        \
+    static NOINLINE void *made_##number(size_t size, double *made)                                 \
     {                                                                                              \
-        __VA_ARGS__;                                                                               \
-        double *made = test->allocate(size);                                                       \
+        volatile char room[bytes];                                                                 \
+        room[0] = 1;                                                                               \
+        made = test->allocate(size);                                                               \
         made[0] = 1;                                                                               \
-        made[1] = 2;                                                                               \
+        made[1] = room[0];                                                                         \
         return made;                                                                               \
     }
-#define LONGS_4                                                                                    \
-    volatile long a = 1, b = 1, c = 1, d = 1;                                                      \
-    (void)a, (void)b, (void)c, (void)d
-#define LONGS_8                                                                                    \
-    LONGS_4;                                                                                       \
-    volatile long e = 1, f = 1, g = 1, h = 1;                                                      \
-    (void)e, (void)f, (void)g, (void)h
-#define LONGS_12                                                                                   \
-    LONGS_8;                                                                                       \
-    volatile long i = 1, j = 1, k = 1, l = 1;                                                      \
-    (void)i, (void)j, (void)k, (void)l
-MADE(0, )
-MADE(1, volatile long x = 0; (void)x)
-MADE(4, LONGS_4)
-MADE(8, LONGS_8)
-MADE(12, LONGS_12)
-MADE(13, LONGS_12; volatile long m = 0; (void)m)
-MADE(14, LONGS_12; volatile long m = 0, n = 0; (void)m, (void)n)
-MADE(15, LONGS_12; volatile long m = 0, n = 0, o = 0; (void)m, (void)n, (void)o)
-MADE(16, LONGS_12; volatile long m = 0, n = 0, o = 0, p = 0; (void)m, (void)n, (void)o, (void)p)
-MADE(array, volatile char room[400]; room[3] = 1)
+MADE(1, 1)
+MADE(80, 80)
+MADE(88, 88)
+MADE(96, 96)
+MADE(104, 104)
+MADE(112, 112)
+MADE(400, 400)
+static NOINLINE void *made_at_once(size_t size, double *none)
+{
+    double *made = test->allocate(size);
+    (void)none;
+    made[0] = made[1] = 1;
+    return made;
+}
+static NOINLINE void *made_perhaps(size_t size, double *none)
+{
+    double *made = size != 3 ? test->allocate(size) : (double *)-1;
+    (void)none;
+    made[0] = made[1] = 1;
+    return made;
+}
 
 static NOINLINE void *made_letters(size_t size)
 {
@@ -412,15 +525,31 @@ static NOINLINE void *made_directly(size_t size)
     return result;
 }
 
+static NOINLINE void statics(void)
+{
+    static_pointer = raw(64);
+    static_small =
+        made_at_once(16, 0); /* what the program calls it now is before what it was made as */
+    RIGHT(given(static_pointer, 8, MPI_DOUBLE));
+    WRONG(given(static_pointer, 8, MPI_LONG),
+          OTHER("MPI_LONG", 0, POINTEE "static_pointer", "double", FLOAT8));
+    RIGHT(given(static_small, 4, MPI_INT));
+    WRONG(given(static_small, 4, MPI_FLOAT),
+          OTHER("MPI_FLOAT", 0, POINTEE "static_small", "int", INT4));
+    WRONG(given(static_small + 1, 3, MPI_FLOAT),
+          OTHER("MPI_FLOAT", 0, POINTEE "static_small", "int", INT4));
+}
+
 static NOINLINE void allocations(void)
 {
-    void *(*const makers[])(size_t) = {made_0,  made_1,  made_4,  made_8,  made_12,
-                                       made_13, made_14, made_15, made_16, made_array};
+    void *(*const makers[])(size_t, double *) = {made_at_once, made_perhaps, made_1,
+                                                 made_80,      made_88,      made_96,
+                                                 made_104,     made_112,     made_400};
     for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) {
-        RIGHT(given(makers[i](40), 5, MPI_DOUBLE));
-        WRONG(given(makers[i](40), 5, MPI_LONG),
+        RIGHT(given(makers[i](40, 0), 5, MPI_DOUBLE));
+        WRONG(given(makers[i](40, 0), 5, MPI_LONG),
               OTHER("MPI_LONG", 0, POINTEE "made", "double", FLOAT8));
-        WRONG(given((double *)makers[i](40) + 2, 3, MPI_LONG),
+        WRONG(given((double *)makers[i](40, 0) + 2, 3, MPI_LONG),
               OTHER("MPI_LONG", 0, POINTEE "made", "double", FLOAT8));
     }
     RIGHT(given(made_letters(40), 5, MPI_LONG));
@@ -447,7 +576,7 @@ static NOINLINE void recycled(void)
     long *volatile before = test->allocate(320);
     RIGHT(BCAST(before, 40, MPI_LONG));
     test->release(before);
-    void *now = made_8(320);
+    void *now = made_at_once(320, 0);
     RIGHT(given(now, 40, MPI_DOUBLE));
     WRONG(given(now, 40, MPI_FLOAT), OTHER("MPI_FLOAT", 0, POINTEE "made", "double", FLOAT8));
     test->release(now);
@@ -465,8 +594,16 @@ void told_pointers(const struct told_test *given_test)
     as_many();
     silent_pointers();
     unknown_pointers();
+    pointer_before();
+    for (int depth = 0; depth < 3; depth++)
+        pointer_before_call(depth);
+    static_pointer = raw(64);
+    function_behind();
+    function_before();
     letter_pointers();
     all_pointers();
+    two_views();
+    middle_view();
     outer_view();
     statics();
     members();
@@ -641,6 +778,8 @@ static NOINLINE void collectives(void *any)
 static NOINLINE void windows(void *any)
 {
     static char memory[64];
+    RIGHT(MPI_Win_create(any, 8, 1, MPI_INFO_NULL, MPI_COMM_SELF, &window));
+    MPI_Win_free(&window);
     MPI_Win_create(memory, sizeof memory, 1, MPI_INFO_NULL, MPI_COMM_SELF, &window);
     MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, window);
 #define IN_ORDER() MPI_Win_flush(0, window)
@@ -768,7 +907,7 @@ static NOINLINE void one_object(void)
     void *memory[6];
     for (int i = 0; i < 6; i++) {
         size_t size = i < 2 ? 320 : i % 2 ? 8 : 16;
-        memory[i] = i == 0   ? made_8(size)
+        memory[i] = i == 0   ? made_at_once(size, 0)
                     : i == 1 ? (void *)made_ints(size)
                              : (void *)made_shorts(size);
         given(memory[i], i < 2 ? 40 : 4, i < 2 ? MPI_DOUBLE : MPI_CHAR);

@@ -1,0 +1,545 @@
+/* Threads of a rank that call MPI, of OpenMP's and of their own: programs that the test draws, and single ones. Compiled by
+ * test_teams.c, so that the machine takes it for a program. */
+#include "teams.h"
+
+#include <mpi.h>
+#include <omp.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+static void send_to(int rank, int tag)
+{
+    int value = tag;
+    MPI_Send(&value, 1, MPI_INT, rank, tag, MPI_COMM_WORLD);
+}
+
+static void receive(int tag)
+{
+    int value;
+    MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void run(const struct team_step *step, int count);
+
+static void step_do(const struct team_step *step)
+{
+    int flag;
+    switch (step->action) {
+    case TEAM_SEND:
+        send_to(0, step->what);
+        break;
+    case TEAM_RECEIVE:
+        receive(step->what);
+        break;
+    case TEAM_CRITICAL:
+        if (step->what == 0) {
+#pragma omp critical
+            run(step + 1, step->length);
+        } else if (step->what == 1) {
+#pragma omp critical(first)
+            run(step + 1, step->length);
+        } else {
+#pragma omp critical(second)
+            run(step + 1, step->length);
+        }
+        break;
+    case TEAM_BARRIER: {
+#pragma omp barrier
+        break;
+    }
+    default:
+        MPI_Iprobe(0, TEAM_TAGS + 1, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    }
+}
+
+static void run(const struct team_step *step, int count)
+{
+    for (int i = 0; i < count; i++) {
+        step_do(&step[i]);
+        if (step[i].action == TEAM_CRITICAL)
+            i += step[i].length;
+    }
+}
+
+void teams_run(const struct team_program *program)
+{
+#pragma omp parallel num_threads(program->threads)
+    {
+        int thread = omp_get_thread_num();
+        run(program->steps[thread], program->count[thread]);
+    }
+}
+
+/* ---- single programs ---- */
+
+static bool stuck;
+/* What is waited for. */
+static void wait_for(int tag)
+{
+    receive(tag);
+}
+static void bring(int tag)
+{
+    if (!stuck)
+        send_to(0, tag);
+}
+
+static void
+ordered_within(void) /* the message comes from a later turn's ordered part, or from before it */
+{
+#pragma omp parallel for ordered schedule(static, 1) num_threads(2)
+    for (int i = 0; i < 2; i++) {
+        if (i == 1 && !stuck)
+            send_to(0, 1);
+#pragma omp ordered
+        {
+            if (i == 0)
+                wait_for(1);
+            if (i == 1 && stuck)
+                send_to(0, 1);
+        }
+    }
+}
+
+static void ordered_many(void)
+{
+#pragma omp parallel for ordered schedule(static, 1) num_threads(3)
+    for (int i = 0; i < 12; i++) {
+#pragma omp ordered
+        {
+            if (i == 7)
+                bring(1);
+            if (i == 8)
+                wait_for(1);
+        }
+    }
+}
+
+static void ordered_dynamic(void)
+{
+#pragma omp parallel for ordered schedule(dynamic, 2) num_threads(3)
+    for (int i = 0; i < 14; i++) {
+#pragma omp ordered
+        {
+            if (i == 5)
+                bring(1);
+            if (i == 11)
+                wait_for(1);
+        }
+    }
+}
+
+static void task_waits(void)
+{
+#pragma omp parallel num_threads(3)
+#pragma omp single
+    {
+#pragma omp task
+        wait_for(1);
+        bring(1);
+#pragma omp taskwait
+    }
+}
+
+static void task_brings(void)
+{
+#pragma omp parallel num_threads(3)
+#pragma omp single
+    {
+#pragma omp task
+        bring(1);
+#pragma omp task
+        wait_for(1);
+    }
+}
+
+static void tasks_many(void)
+{
+#pragma omp parallel num_threads(2)
+#pragma omp single
+    for (int i = 0; i < 6; i++) {
+#pragma omp task firstprivate(i)
+        {
+            if (i == 2)
+                bring(1);
+            if (i == 5)
+                wait_for(1);
+        }
+    }
+}
+
+static void second_region(void)
+{
+#pragma omp parallel num_threads(4)
+    {
+#pragma omp critical
+        send_to(0, 5);
+    }
+    for (int i = 0; i < 4; i++)
+        receive(5);
+#pragma omp parallel num_threads(2)
+    {
+        if (omp_get_thread_num() == 1)
+            wait_for(1);
+        else
+            bring(1);
+    }
+}
+
+static void after_region(void)
+{
+#pragma omp parallel num_threads(3)
+    {
+        if (omp_get_thread_num() == 2)
+            bring(1);
+    }
+    wait_for(1);
+}
+
+static void nested(void) /* inner teams may have one thread each */
+{
+    int members = 0;
+#pragma omp parallel num_threads(2)
+    {
+#pragma omp parallel num_threads(2)
+        {
+#pragma omp critical
+            {
+                send_to(0, 1);
+                members++;
+            }
+        }
+    }
+    for (int i = 0; i < members + stuck; i++)
+        receive(1);
+}
+
+static void all_receive(void)
+{
+#pragma omp parallel num_threads(3)
+    wait_for(omp_get_thread_num());
+}
+
+static void *thread_waits(void *tag)
+{
+    wait_for((int)(size_t)tag);
+    return NULL;
+}
+static void *thread_brings(void *tag)
+{
+    bring((int)(size_t)tag);
+    return NULL;
+}
+
+static void joins(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, thread_waits, (void *)1);
+    bring(1);
+    pthread_join(thread, NULL);
+}
+
+static void waits_beside(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, thread_brings, (void *)1);
+    wait_for(1);
+    pthread_join(thread, NULL);
+}
+
+static void both_wait(void)
+{
+    pthread_t threads[3];
+    for (size_t i = 0; i < 3; i++)
+        pthread_create(&threads[i], NULL, i == 1 ? thread_brings : thread_waits,
+                       (void *)(i ? 1 : (size_t)2));
+    send_to(0, 2);
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+}
+
+static void *thread_of_threads(void *none)
+{
+    pthread_t inner;
+    pthread_create(&inner, NULL, thread_waits, (void *)1);
+    pthread_join(inner, NULL);
+    return none;
+}
+static void joins_of_joins(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, thread_of_threads, NULL);
+    bring(1);
+    pthread_join(thread, NULL);
+}
+
+static void one_after_the_other(void)
+{
+    pthread_t thread;
+    for (int i = 0; i < 3; i++) {
+        pthread_create(&thread, NULL, thread_brings, (void *)1);
+        pthread_join(thread, NULL);
+    }
+    for (int i = 0; i < 3; i++)
+        receive(1);
+}
+
+static void critical_names(
+    void) /* more than the machine keeps: left to the runtime, where none waits for ever */
+{
+#pragma omp parallel num_threads(3)
+    {
+#pragma omp critical(a)
+#pragma omp critical(b)
+#pragma omp critical(c)
+#pragma omp critical(d)
+#pragma omp critical(e)
+#pragma omp critical(f)
+#pragma omp critical(g)
+#pragma omp critical(h)
+#pragma omp critical(i)
+#pragma omp critical(j)
+        send_to(0, 3);
+    }
+    for (int i = 0; i < 3; i++)
+        receive(3);
+    if (stuck)
+        receive(3);
+}
+
+bool teams_single(int number, bool is_stuck, const char **what)
+{
+#define ONE(name)                                                                                  \
+    {                                                                                              \
+#name, name                                                                                \
+    }
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } all[] = {ONE(ordered_within), ONE(ordered_many),   ONE(ordered_dynamic),
+               ONE(task_waits),     ONE(task_brings),    ONE(tasks_many),
+               ONE(second_region),  ONE(after_region),   ONE(nested),
+               ONE(all_receive),    ONE(joins),          ONE(waits_beside),
+               ONE(both_wait),      ONE(joins_of_joins), ONE(one_after_the_other),
+               ONE(critical_names)};
+    if ((size_t)number >= sizeof all / sizeof *all)
+        return false;
+    *what = all[number].name;
+    stuck = is_stuck;
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0) {
+        if (all[number].run == all_receive)
+            for (int i = 0; i < 3 - stuck; i++)
+                send_to(0, i);
+        all[number].run();
+        send_to(1, 9);
+    } else {
+        receive(9);
+    }
+    return true;
+}
+
+/* ---- levels ---- */
+
+static void call(void)
+{
+    int flag;
+    MPI_Iprobe(0, 1, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+}
+static void call_other(void)
+{
+    int rank;
+    MPI_Barrier(MPI_COMM_SELF);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+}
+static void *call_as_thread(void *none)
+{
+    call();
+    return none;
+}
+
+static void own(void)
+{
+    call();
+    call_other();
+}
+static void master(void)
+{
+#pragma omp parallel num_threads(2)
+#pragma omp master
+    call();
+}
+static void member(void)
+{
+#pragma omp parallel num_threads(2)
+    if (omp_get_thread_num() == 1)
+        call();
+}
+static void member_often(void)
+{
+#pragma omp parallel num_threads(2)
+    if (omp_get_thread_num() == 1)
+        for (int i = 0; i < 3; i++)
+            call();
+}
+static void member_twice(void)
+{
+#pragma omp parallel num_threads(2)
+    if (omp_get_thread_num() == 1) {
+        call();
+        MPI_Barrier(MPI_COMM_SELF);
+    }
+}
+static void thread(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, call_as_thread, NULL);
+    pthread_join(thread, NULL);
+}
+static void both(void)
+{
+#pragma omp parallel num_threads(2)
+    call();
+}
+static void both_often(void)
+{
+#pragma omp parallel num_threads(2)
+    for (int i = 0; i < 3; i++)
+        call();
+}
+static void both_in_turn(void)
+{
+#pragma omp parallel num_threads(2)
+#pragma omp critical
+    call();
+}
+static void one_in_turn(void)
+{
+#pragma omp parallel num_threads(2)
+    {
+        if (omp_get_thread_num() == 1) {
+#pragma omp critical
+            call();
+        } else {
+            call();
+        }
+    }
+}
+static void between_barriers(void)
+{
+#pragma omp parallel num_threads(2)
+    {
+        if (omp_get_thread_num() == 1)
+            call();
+#pragma omp barrier
+        if (omp_get_thread_num() == 0)
+            call();
+    }
+}
+static void without_barrier(void)
+{
+#pragma omp parallel num_threads(2)
+    {
+#pragma omp barrier
+        if (omp_get_thread_num() == 1)
+            call();
+        if (omp_get_thread_num() == 0)
+            call();
+    }
+}
+static void ordered_turns(void)
+{
+#pragma omp parallel for ordered num_threads(2) schedule(static, 1)
+    for (int i = 0; i < 4; i++) {
+#pragma omp ordered
+        call();
+    }
+}
+static void one_of_them(void)
+{
+#pragma omp parallel num_threads(3)
+#pragma omp single
+    call();
+}
+static void regions(void)
+{
+    member();
+    master();
+    call();
+}
+static void alone(void)
+{
+#pragma omp parallel num_threads(1)
+    call();
+    call();
+}
+static void under_lock(void)
+{
+    static omp_lock_t lock;
+    omp_init_lock(&lock);
+#pragma omp parallel num_threads(2)
+    {
+        omp_set_lock(&lock);
+        call();
+        omp_unset_lock(&lock);
+    }
+    omp_destroy_lock(&lock);
+}
+static void tasks(void)
+{
+#pragma omp parallel num_threads(2)
+#pragma omp single
+    for (int i = 0; i < 4; i++) {
+#pragma omp task
+        call();
+    }
+}
+
+const struct team_level *teams_level(int number)
+{
+#define MAIN(call, level)                                                                          \
+    "MPI_" call ": called by a thread that is not the rank's main one: MPI_THREAD_" level          \
+    " allows that one alone\n"
+#define SERIAL                                                                                     \
+    "MPI_Iprobe: called by a thread while another thread of its team may be in MPI: "              \
+    "MPI_THREAD_SERIALIZED allows one at a time\n"
+#define LEVEL(level, name, said)                                                                   \
+    {                                                                                              \
+#name, MPI_THREAD_##level, name, said                                                      \
+    }
+    static const struct team_level all[] = {
+        LEVEL(SINGLE, own, ""),
+        LEVEL(SINGLE, thread, MAIN("Iprobe", "SINGLE")),
+        LEVEL(SINGLE, master, ""),
+        LEVEL(SINGLE, member, MAIN("Iprobe", "SINGLE")),
+        LEVEL(FUNNELED, own, ""),
+        LEVEL(FUNNELED, master, ""),
+        LEVEL(FUNNELED, member, MAIN("Iprobe", "FUNNELED")),
+        LEVEL(FUNNELED, member_often, MAIN("Iprobe", "FUNNELED")),
+        LEVEL(FUNNELED, member_twice, MAIN("Iprobe", "FUNNELED") MAIN("Barrier", "FUNNELED")),
+        LEVEL(FUNNELED, thread, MAIN("Iprobe", "FUNNELED")),
+        LEVEL(SERIALIZED, own, ""),
+        LEVEL(SERIALIZED, master, ""),
+        LEVEL(SERIALIZED, member, ""),
+        LEVEL(SERIALIZED, member_often, ""),
+        LEVEL(SERIALIZED, thread, ""),
+        LEVEL(SERIALIZED, both, SERIAL),
+        LEVEL(SERIALIZED, both_often, SERIAL),
+        LEVEL(SERIALIZED, both_in_turn, ""),
+        LEVEL(SERIALIZED, one_in_turn, SERIAL),
+        LEVEL(SERIALIZED, between_barriers, ""),
+        LEVEL(SERIALIZED, without_barrier, SERIAL),
+        LEVEL(SERIALIZED, ordered_turns, ""),
+        LEVEL(SERIALIZED, one_of_them, ""),
+        LEVEL(SERIALIZED, regions, ""),
+        LEVEL(SERIALIZED, alone, ""),
+        LEVEL(SERIALIZED, under_lock, ""),
+        LEVEL(SERIALIZED, tasks, ""),
+        LEVEL(MULTIPLE, both, ""),
+        LEVEL(MULTIPLE, thread, ""),
+        LEVEL(MULTIPLE, both_often, ""),
+    };
+    return (size_t)number < sizeof all / sizeof *all ? &all[number] : NULL;
+}

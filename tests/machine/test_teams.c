@@ -1,0 +1,297 @@
+/* Ranks whose threads call MPI: whether the program comes to its end or stands for ever, against every order in which the threads may
+ * take their steps. Threads send and receive, meet at barriers and take critical sections; programs that end in one order and not in
+ * another are not asked, nor those that stand without a call of MPI. And single programs, each beside one that stands.
+ * SIMRUN_SOAK=N tries N programs, from SIMRUN_SEED on. */
+#include "recorder/recording.h"
+#include "sim/worlds/world.h"
+#include "tests/dice.h"
+#include "tests/machine/compiled.h"
+#include "tests/machine/teams.h"
+#include "tests/sanitized.h"
+#include "tests/tap.h"
+#include "traces/trace/coverage.h"
+
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifdef __clang__
+#define COMPILED_BY_CLANG 1
+#else
+#define COMPILED_BY_CLANG 0
+#endif
+
+static uint64_t state;
+static struct team_program program;
+static int chosen = -1; /* of the single ones */
+static bool chosen_stuck;
+static void (*run_program)(const struct team_program *);
+static _Bool (*run_single)(int, _Bool, const char **);
+
+static int below(int n)
+{
+    return (int)dice_below(&state, (uint32_t)n);
+}
+
+/* ---- programs ---- */
+
+static void add(int thread, enum team_action action, int what, int length)
+{
+    program.steps[thread][program.count[thread]++] = (struct team_step){action, what, length};
+}
+
+/* Barriers cut it into phases. */
+static void draw(void)
+{
+    memset(&program, 0, sizeof program);
+    program.threads = 2 + below(3);
+    int phases = 1 + below(3), tag = 0;
+    for (int phase = 0; phase < phases; phase++) {
+        for (int thread = 0; thread < program.threads; thread++)
+            for (int i = below(3); i > 0 && program.count[thread] < TEAM_STEPS - 4; i--) {
+                int length = 1 + below(2);
+                if (below(3) == 0 && program.count[thread] + length < TEAM_STEPS - 4)
+                    add(thread, TEAM_CRITICAL, below(3), length);
+                else
+                    length = 1;
+                for (int k = 0; k < length; k++) {
+                    int kind = below(5);
+                    tag = below(TEAM_TAGS);
+                    add(thread, kind < 2 ? TEAM_SEND : kind < 4 ? TEAM_RECEIVE : TEAM_WORK, tag, 0);
+                }
+            }
+        for (int thread = 0; thread < program.threads && phase + 1 < phases; thread++)
+            add(thread, TEAM_BARRIER, 0, 0);
+    }
+}
+
+/* ---- all orders ---- */
+
+struct moment {
+    signed char at[TEAM_THREADS], inside[TEAM_THREADS][2], ends[TEAM_THREADS];
+    signed char messages[TEAM_TAGS], holder[3], sections[TEAM_THREADS];
+};
+enum { MOMENTS = 60000 };
+static struct moment moments[MOMENTS];
+static int moment_count;
+static bool may_end, may_stand, may_stand_silently, too_many;
+
+static void reach(const struct moment *moment)
+{
+    for (int i = moment_count; i-- > 0;)
+        if (!memcmp(&moments[i], moment, sizeof *moment))
+            return;
+    too_many |= moment_count == MOMENTS;
+    if (!too_many)
+        moments[moment_count++] = *moment;
+}
+
+/* A section ends behind its last step. */
+static void leave_sections(struct moment *moment, int thread)
+{
+    if (moment->sections[thread] && moment->at[thread] == moment->ends[thread]) {
+        moment->sections[thread] = 0;
+        for (int k = 0; k < 3; k++)
+            if (moment->holder[k] == thread + 1)
+                moment->holder[k] = 0;
+    }
+}
+
+static bool stands_at_barrier(const struct moment *moment, int thread)
+{
+    int at = moment->at[thread];
+    return at < program.count[thread] && program.steps[thread][at].action == TEAM_BARRIER;
+}
+
+static void look_from(const struct moment *from)
+{
+    bool moved = false, done = true, waits = false, all_meet = true;
+    for (int thread = 0; thread < program.threads; thread++) {
+        struct moment next = *from;
+        int at = from->at[thread];
+        all_meet &= stands_at_barrier(from, thread);
+        if (at == program.count[thread])
+            continue;
+        done = false;
+        const struct team_step *step = &program.steps[thread][at];
+        bool can = step->action != TEAM_BARRIER;
+        if (step->action == TEAM_SEND)
+            next.messages[step->what]++;
+        if (step->action == TEAM_RECEIVE) {
+            can = from->messages[step->what] > 0;
+            waits |= !can;
+            next.messages[step->what]--;
+        }
+        if (step->action == TEAM_CRITICAL) {
+            can = !from->holder[step->what];
+            next.holder[step->what] = (signed char)(thread + 1);
+            next.sections[thread] = 1;
+            next.ends[thread] = (signed char)(at + 1 + step->length);
+        }
+        if (!can)
+            continue;
+        moved = true;
+        next.at[thread]++;
+        leave_sections(&next, thread);
+        reach(&next);
+    }
+    if (all_meet) {
+        struct moment next = *from;
+        for (int thread = 0; thread < program.threads; thread++)
+            next.at[thread]++;
+        reach(&next);
+        return;
+    }
+    may_end |= done;
+    may_stand |= !done && !moved && waits;
+    may_stand_silently |= !done && !moved && !waits;
+}
+
+/* False: it is no question. */
+static bool stands(bool *answer)
+{
+    may_end = may_stand = may_stand_silently = too_many = false;
+    moment_count = 0;
+    reach(&(struct moment){.at = {0}});
+    for (int i = 0; i < moment_count; i++)
+        look_from(&moments[i]);
+    *answer = may_stand;
+    return !too_many && !may_stand_silently && may_end != may_stand;
+}
+
+/* ---- worlds ---- */
+
+static struct recording *recording;
+static const struct team_level *level;
+/* What a child tells. */
+static struct told {
+    char text[4000];
+    int gaps;
+} * told;
+
+static int body(void *context, int rank)
+{
+    int provided;
+    const char *what;
+    (void)context;
+    recording_rank_begin(recording);
+    MPI_Init_thread(NULL, NULL, level ? level->level : MPI_THREAD_MULTIPLE, &provided);
+    if (level)
+        level->run();
+    else if (chosen >= 0)
+        run_single(chosen, chosen_stuck, &what);
+    else if (rank == 0)
+        run_program(&program);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    return 0;
+}
+
+static int run_world(enum sim_wide_when wide)
+{
+    struct sim_world_options options;
+    struct failure failure = {0};
+    sim_world_options_init(&options);
+    options.ranks = level ? 1 : 2;
+    options.executor = SIM_THREADS;
+    options.wide = wide;
+    recording = recording_new(level ? 1 : 2, RECORD_LEVEL_OPS, &failure);
+    struct sim_world *world = sim_world_new(&options, &failure);
+    struct recording_result result = {
+        .outcome = sim_world_run(world, body, NULL), .program = "teams", .model = "eager"};
+    if (!level)
+        return (int)result.outcome;
+    struct trace *trace = recording_load(recording, &result, &failure);
+    for (size_t i = 0; trace && i < trace->note_count; i++) {
+        size_t used = strlen(told->text);
+        if (!strcmp(trace->notes[i].code, "M009"))
+            snprintf(told->text + used, sizeof told->text - used, "%s\n", trace->notes[i].text);
+    }
+    for (size_t i = 0; trace && i < trace->coverage->count; i++)
+        told->gaps += strstr(trace->coverage->gaps[i].text, "SERIALIZED") != NULL;
+    return (int)result.outcome;
+}
+
+/* In a process of its own: threads of a team that stands sleep until that ends. */
+static int outcome_of(enum sim_wide_when wide)
+{
+    fflush(stdout);
+    memset(told, 0, sizeof *told);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(run_world(wide));
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 101;
+}
+
+static void drawn(void)
+{
+    int wrong = 0, asked = 0, standing = 0;
+    struct dice_seeds seeds = dice_seeds(400);
+    for (unsigned long long i = 0; i < seeds.count && asked < 60; i++) {
+        bool stand;
+        state = (seeds.first + i) * 0x9e3779b97f4a7c15u + 1;
+        draw();
+        if (!stands(&stand) || (stand && standing > asked / 2))
+            continue;
+        asked++;
+        standing += stand;
+        int outcome = outcome_of(SIM_WIDE_AUTO);
+        if (outcome != (stand ? OUTCOME_DEADLOCK : OUTCOME_FINISHED) && wrong++ < 5)
+            tap_note("seed %llu: outcome %d, and it %s", seeds.first + i, outcome,
+                     stand ? "stands" : "ends");
+    }
+    tap_is_int(wrong, 0,
+               "%d teams, of which %d stand, come to the end that they have in every order", asked,
+               standing);
+}
+
+static void singles(void)
+{
+    const char *what = "";
+    for (chosen = 0; chosen < 16; chosen++)
+        for (int i = 0; i < 2; i++) {
+            chosen_stuck = i;
+            int outcome = outcome_of(SIM_WIDE_AUTO);
+            tap_is_int(outcome, i ? OUTCOME_DEADLOCK : OUTCOME_FINISHED, "single %d%s%s", chosen,
+                       what, i ? ", where it stands" : "");
+        }
+}
+
+static void levels(const struct team_level *(*level_of)(int))
+{
+    for (int number = 0; (level = level_of(number)); number++)
+        for (int i = 0; i < 2; i++) {
+            bool serial = level->level == MPI_THREAD_SERIALIZED && *level->said;
+            int outcome = outcome_of(i ? SIM_WIDE_NEVER : SIM_WIDE_AUTO);
+            tap_ok(outcome == OUTCOME_FINISHED && told->gaps == (i && serial),
+                   "%s with level %d: outcome %d, %d gaps", level->what, level->level, outcome,
+                   told->gaps);
+            tap_is_str(told->text, i && serial ? "" : level->said, "%s with level %d: what is said",
+                       level->what, level->level);
+        }
+}
+
+int main(void)
+{
+    told = mmap(NULL, sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    /* Their runtimes see neither OpenMP's barriers nor, in clang's, threads that a rank starts. */
+    bool blind = SANITIZED_THREAD || (SANITIZED_ADDRESS && COMPILED_BY_CLANG);
+    void *library = blind ? NULL : compiled("teams", "teams", "-g -O0 -fopenmp", 0);
+    if (library) {
+        *(void **)&run_program = dlsym(library, "teams_run");
+        *(void **)&run_single = dlsym(library, "teams_single");
+        drawn();
+        singles();
+        const struct team_level *(*level_of)(int);
+        *(void **)&level_of = dlsym(library, "teams_level");
+        levels(level_of);
+    } else {
+        tap_skip(1, "gcc is not there, or a sanitizer is");
+    }
+    return tap_done();
+}
