@@ -134,10 +134,10 @@ double difference_noise(difference_function *function, void *context, double spa
     double far = noise_at(function, context, 8 * spacing);
     for (int closer = 0; closer < 4; closer++, spacing /= 64) {
         double near = noise_at(function, context, spacing);
-        if (isfinite(near) && far <= 5 * near)
+        if (far <= 5 * near)
             return fmax(near, far);
         far = noise_at(function, context, spacing / 8);
-        if (isfinite(far) && near <= 5 * far)
+        if (near <= 5 * far)
             return fmax(near, far);
     }
     return 0;

@@ -347,8 +347,17 @@ static void random_noise(void)
     tap_ok(none > 5 && noisy > 50, "some have none (%u), many some (%u)", none, noisy);
 }
 
+static void no_noise(void)
+{
+    struct function line = {.shape = 4, .scale = 1, .beyond = INFINITY};
+    double seen = difference_noise(change_of, &line, 0x1p-10);
+    tap_ok(seen == 0 && line.evaluations == 40, "a line has none, as two spacings show: %d points",
+           line.evaluations / 2);
+}
+
 int main(void)
 {
+    no_noise();
     random_functions();
     random_noise();
     return tap_done();
