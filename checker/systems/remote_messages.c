@@ -70,28 +70,29 @@ static void check_gradients(struct remote_query *query)
     remote_query_take(query, REMOTE_BIT(COUNT) | REMOTE_BIT(GRAD_IN) | REMOTE_BIT(GRAD_OUT),
                       remote_by_pass_message);
     for (size_t i = 0, end; i < query->count; i = end) {
-        size_t counted = 0, in = 0, out = 0;
+        const struct remote_event *counted = NULL;
+        size_t in = 0, out = 0;
         end = remote_run_end(query, i, remote_by_pass_message);
         for (size_t k = i; k < end; k++) {
-            counted += remote_at(query, k)->kind == REMOTE_COUNT;
+            if (remote_at(query, k)->kind == REMOTE_COUNT)
+                counted = remote_at(query, k);
             in += remote_at(query, k)->kind == REMOTE_GRAD_IN;
             out += remote_at(query, k)->kind == REMOTE_GRAD_OUT;
         }
-        const struct remote_event *event = remote_at(query, i);
-        remote_id(event->message, id);
         const struct remote_event *over =
-            remote_pass_event(query, event->rank, REMOTE_OVER, event->pass);
+            counted ? remote_pass_event(query, counted->rank, REMOTE_OVER, counted->pass) : NULL;
+        remote_id(remote_at(query, i)->message, id);
         if (out > 1 || in > 1)
             remote_breach(query, "A002", remote_at(query, end - 1),
                           "%zu gradients were sent for message %s, %zu "
                           "came, in one pass",
                           out, id, in);
-        else if (counted && !in && over && over->flag)
-            remote_breach(query, "A002", event,
+        else if (!in && over && over->flag)
+            remote_breach(query, "A002", counted,
                           "no gradient came for message %s, which was counted", id);
         else if (in && !out)
-            remote_breach(query, "A002", event, "a gradient came for message %s that nobody sent",
-                          id);
+            remote_breach(query, "A002", remote_at(query, i),
+                          "a gradient came for message %s that nobody sent", id);
     }
 }
 
