@@ -1,12 +1,14 @@
-/* Who waits for whom when a run stands still, against a second reading of it: of random hangs, in which ranks receive from one rank or
- * from any of a communicator, wait for one or for all of several such receives, have ended or still run. A table of who may release
+/* Who waits for whom when a run stands still, against a second reading of it: of random hangs, in which ranks send, or receive from one
+ * rank or from any of a communicator, wait for one or for all of several such requests, of which some are over or two halves of one, stand
+ * in a collective call or in Finalize, have ended or still run. A table of who may release
  * whom, closed by brute force, says who goes, which components wait for nobody else, and how long their shortest cycle is. And the
  * graph of ranks that all receive from any source grows with them, not with their square. */
 #include "checker/replay/wait_cycles.h"
 #include "checker/replay/wait_reach.h"
 #include "tests/checker/check_program.h"
 
-enum { RANKS_MOST = 9, REQUESTS_MOST = 3, COMMS = 4, PROGRAMS = 4000, FAR = 1 << 20 };
+enum { RANKS_MOST = 9, REQUESTS_MOST = 4, COMMS = 4, PROGRAMS = 4000, FAR = 1 << 20 };
+enum { ALWAYS = 1 << 30 }; /* among ranks: somebody who serves at once */
 
 static unsigned seed;
 
@@ -16,19 +18,22 @@ static unsigned draw(unsigned n)
     return (seed >> 16) % n;
 }
 
-enum stance { RUNS, ENDED, RECEIVES, WAITS_ALL, WAITS_ANY };
+enum stance { RUNS, ENDED, STUCK, RECEIVES, COLLECTS, FINALIZES, WAITS_ALL, WAITS_ANY };
 
-/* What one rank does: each request may be served by any of a set of ranks, a bit each. */
+/* What one rank does: each need is of any of a set of ranks, a bit each, and of one more where two halves are one request. */
 struct model_rank {
     enum stance stance;
-    unsigned count, sets[REQUESTS_MOST];
-    bool any[REQUESTS_MOST];
+    unsigned count, sets[RANKS_MOST], second[RANKS_MOST];
+    int far[RANKS_MOST], second_far[RANKS_MOST]; /* steps to one of them */
+    unsigned comm, root;                         /* of a collective call */
+    bool from_root;
 };
 
 struct model {
     uint32_t ranks;
     unsigned members[COMMS]; /* a bit each */
     struct model_rank of[RANKS_MOST];
+    bool at_work; /* time ran out while one of them ran: what stands for no reason may go on */
 };
 
 static void add_comms(struct model *model, struct program *p, uint32_t comms[COMMS])
@@ -48,58 +53,161 @@ static void add_comms(struct model *model, struct program *p, uint32_t comms[COM
     }
 }
 
-static uint32_t add_receive(struct model *model, struct program *p, const uint32_t *comms,
-                            uint32_t rank, unsigned request)
+/* A send or receive, and whom it waits for. */
+static uint32_t add_message(struct model *model, struct program *p, const uint32_t *comms,
+                            uint32_t rank, enum op_kind kind, unsigned *set, int *far)
 {
     struct model_rank *me = &model->of[rank];
-    struct trace_plain_op op =
-        program_op(p, rank, me->stance == RECEIVES ? OP_RECV : OP_IRECV, 1 + (int)request);
+    bool request = kind == OP_IRECV || kind == OP_ISEND;
+    struct trace_plain_op op = program_op(p, rank, kind, 1);
     unsigned comm = draw(COMMS);
     while (!(model->members[comm] >> rank & 1))
         comm = draw(COMMS);
-    me->any[request] = draw(3) > 0;
+    bool any = kind != OP_ISEND && kind != OP_SEND && draw(3) > 0;
     op.comm = comms[comm];
-    op.tag = 0;
-    op.state = me->stance == RECEIVES ? STATE_BLOCKED : STATE_POSTED;
+    op.tag = kind == OP_ISEND || kind == OP_SEND; /* nothing is met */
+    op.state = request ? STATE_POSTED : STATE_BLOCKED;
     op.peer = TRACE_ANY;
-    me->sets[request] = model->members[comm] & ~(1u << rank);
-    if (!me->sets[request]) /* who is alone waits for itself */
-        me->sets[request] = 1u << rank;
-    if (!me->any[request]) {
+    *far = 1 + request + any;
+    *set = model->members[comm] & ~(1u << rank);
+    if (!*set) /* who is alone waits for itself */
+        *set = 1u << rank;
+    if (!any) {
         unsigned peer = draw(model->ranks);
         op.peer = (int)peer;
-        me->sets[request] = 1u << peer;
+        *set = 1u << peer;
+    }
+    if (!any && request && draw(6) == 0) { /* to or from nobody */
+        op.peer = TRACE_NONE;
+        *set = ALWAYS;
+    }
+    if (me->stance == RECEIVES && !any &&
+        draw(12) == 0) { /* such a call stands for no reason that one sees */
+        op.peer = TRACE_NONE;
+        me->stance = STUCK;
     }
     return trace_add_op(p->trace, &op);
 }
 
-static void add_rank(struct model *model, struct program *p, const uint32_t *comms, uint32_t rank)
+/* Requests of a wait: some are complete, some are two halves. */
+static size_t add_requests(struct model *model, struct program *p, const uint32_t *comms,
+                           uint32_t rank, uint32_t *starts)
 {
     struct model_rank *me = &model->of[rank];
-    uint32_t starts[REQUESTS_MOST];
-    unsigned chance = draw(12);
-    me->stance = chance == 0   ? RUNS
-                 : chance < 3  ? ENDED
-                 : chance < 7  ? RECEIVES
-                 : chance < 10 ? WAITS_ALL
-                               : WAITS_ANY;
-    p->trace->rank_info[rank].state = me->stance == RUNS    ? RANK_RUNNING
-                                      : me->stance == ENDED ? RANK_FINISHED
-                                                            : RANK_BLOCKED;
-    me->count = me->stance == RECEIVES ? 1 : 1 + draw(REQUESTS_MOST);
-    if (me->stance < RECEIVES)
-        return;
-    for (unsigned i = 0; i < me->count; i++)
-        starts[i] = add_receive(model, p, comms, rank, i);
-    if (me->stance == RECEIVES)
-        return;
-    struct trace_plain_op wait =
-        program_op(p, rank, me->stance == WAITS_ALL ? OP_WAITALL : OP_WAITANY, 9);
-    wait.comm = TRACE_NO;
-    wait.state = STATE_BLOCKED;
-    uint32_t at = trace_add_op(p->trace, &wait);
-    for (unsigned i = 0; i < me->count; i++)
-        trace_add_wait(p->trace, at, starts[i], false);
+    unsigned wanted = 1 + draw(REQUESTS_MOST);
+    size_t count = 0;
+    me->count = 0;
+    for (unsigned i = 0; i < wanted; i++) {
+        unsigned set[2] = {0}, halves = draw(5) == 0 ? 2 : 1;
+        int far[2] = {0};
+        bool over = draw(6) == 0;
+        for (unsigned half = 0; half < halves; half++) {
+            bool sends = halves == 2 ? !half : draw(3) == 0;
+            uint32_t start = add_message(model, p, comms, rank, sends ? OP_ISEND : OP_IRECV,
+                                         &set[half], &far[half]);
+            p->trace->ops[start].flags |=
+                halves == 2 ? OP_COMPOUND | OP_NONBLOCKING : OP_NONBLOCKING;
+            if (over)
+                p->trace->ops[start].state = STATE_COMPLETE;
+            starts[count++] = start;
+        }
+        if (over)
+            continue;
+        me->sets[me->count] = set[0];
+        me->far[me->count] = far[0];
+        me->second[me->count] = 0;
+        if (halves == 2 && me->stance == WAITS_ALL) { /* both are needed: no more than that */
+            me->sets[++me->count] = set[1];
+            me->far[me->count] = far[1];
+            me->second[me->count] = 0;
+        } else if (halves == 2) { /* one request, which both of them are behind */
+            me->second[me->count] = set[1];
+            me->far[me->count] = far[0] + 1;
+            me->second_far[me->count] = far[1] + 1;
+        }
+        me->count++;
+    }
+    if (me->stance == WAITS_ANY && count == 2 && me->second[0]) { /* alone it is no choice */
+        me->far[0]--;
+        me->second_far[0]--;
+    }
+    if (!me->count) /* what is complete does not say why it stands */
+        me->stance = STUCK;
+    return count;
+}
+
+static void add_rank(struct model *model, struct program *p, const uint32_t *comms, uint32_t rank)
+{
+    static const enum stance stances[] = {RUNS,      ENDED,     ENDED,     RECEIVES,  RECEIVES,
+                                          RECEIVES,  RECEIVES,  COLLECTS,  COLLECTS,  COLLECTS,
+                                          WAITS_ALL, WAITS_ALL, WAITS_ALL, WAITS_ANY, WAITS_ANY};
+    static const enum op_kind calls[] = {OP_RECV, OP_RECV, OP_SEND, OP_PROBE};
+    static const enum op_kind collectives[] = {OP_BARRIER, OP_ALLREDUCE, OP_REDUCE, OP_BCAST,
+                                               OP_SCATTER};
+    struct model_rank *me = &model->of[rank];
+    uint32_t starts[2 * REQUESTS_MOST];
+    static const enum rank_state ends[] = {RANK_FINISHED, RANK_CRASHED, RANK_ABORTED};
+    me->stance = draw(14) ? stances[draw(15)] : FINALIZES;
+    enum rank_state *state = &p->trace->rank_info[rank].state;
+    *state = me->stance == RUNS ? RANK_RUNNING : me->stance == ENDED ? ends[draw(3)] : RANK_BLOCKED;
+    if ((*state == RANK_ABORTED || *state == RANK_CRASHED) && draw(2)) {
+        uint32_t op = program_p2p(p, rank, OP_RECV, TRACE_ANY, 0, 5); /* which it never left */
+        p->trace->ops[op].state = STATE_BLOCKED;
+    }
+    if (me->stance == RECEIVES) {
+        me->count = 1;
+        add_message(model, p, comms, rank, calls[draw(4)], &me->sets[0], &me->far[0]);
+    } else if (me->stance == COLLECTS) {
+        enum op_kind kind = collectives[draw(5)];
+        do
+            me->comm = draw(COMMS);
+        while (!(model->members[me->comm] >> rank & 1));
+        do
+            me->root = draw(model->ranks);
+        while (!(model->members[me->comm] >> me->root & 1));
+        me->from_root = kind == OP_BCAST || kind == OP_SCATTER;
+        uint32_t op = program_collective(p, rank, kind, comms[me->comm], 0, 3);
+        p->trace->ops[op].state = STATE_BLOCKED;
+        p->trace->ops[op].peer = (int)me->root;
+    } else if (me->stance == FINALIZES) {
+        uint32_t op = program_collective(p, rank, OP_FINALIZE, comms[0], 0, 4);
+        p->trace->ops[op].state = STATE_BLOCKED;
+    } else if (me->stance >= WAITS_ALL) {
+        enum op_kind kind = me->stance == WAITS_ALL ? OP_WAITALL
+                            : draw(2)               ? OP_WAITANY
+                                                    : OP_WAITSOME;
+        size_t count = add_requests(model, p, comms, rank, starts);
+        struct trace_plain_op wait = program_op(p, rank, kind, 9);
+        wait.comm = TRACE_NO;
+        wait.state = STATE_BLOCKED;
+        uint32_t at = trace_add_op(p->trace, &wait);
+        for (size_t i = 0; i < count; i++)
+            trace_add_wait(p->trace, at, starts[i], false);
+    }
+}
+
+/* Of collective calls: the root that did not come, where its data is what is waited for, else all who did not come. */
+static void need_absent(struct model *model)
+{
+    for (uint32_t rank = 0; rank < model->ranks; rank++) {
+        struct model_rank *me = &model->of[rank];
+        if (me->stance != COLLECTS && me->stance != FINALIZES)
+            continue;
+        unsigned absent = me->stance == FINALIZES ? model->members[0] : model->members[me->comm];
+        for (uint32_t other = 0; other < model->ranks; other++)
+            if (model->of[other].stance == me->stance &&
+                (me->stance == FINALIZES || model->of[other].comm == me->comm))
+                absent &= ~(1u << other);
+        me->count = 0;
+        bool root_missing = me->stance == COLLECTS && me->from_root && absent >> me->root & 1;
+        for (uint32_t other = 0; other < model->ranks; other++)
+            if (absent >> other & 1 && (!root_missing || other == me->root)) {
+                me->far[me->count] = root_missing ? 1 : 2;
+                me->sets[me->count++] = 1u << other;
+            }
+        if (!me->count) /* all are there: the call itself stands */
+            me->sets[me->count++] = 0;
+    }
 }
 
 /* ---- the second reading ---- */
@@ -108,15 +216,16 @@ static bool may_go(const struct model_rank *me, unsigned going)
 {
     unsigned served = 0;
     for (unsigned i = 0; i < me->count; i++)
-        served += (me->sets[i] & going) != 0;
+        served += (me->sets[i] & going) && (!me->second[i] || me->second[i] & going);
     return me->stance == WAITS_ANY ? served > 0 : served == me->count;
 }
 
 static unsigned who_goes(const struct model *model)
 {
-    unsigned going = 0, before;
+    unsigned going = ALWAYS, before;
     for (uint32_t rank = 0; rank < model->ranks; rank++)
-        going |= (unsigned)(model->of[rank].stance == RUNS) << rank;
+        if (model->of[rank].stance == RUNS || (model->of[rank].stance == STUCK && model->at_work))
+            going |= 1u << rank;
     do {
         before = going;
         for (uint32_t rank = 0; rank < model->ranks; rank++)
@@ -131,9 +240,10 @@ static int steps(const struct model_rank *me, uint32_t to)
 {
     int best = FAR;
     for (unsigned i = 0; me->stance >= RECEIVES && i < me->count; i++) {
-        int length = 1 + (me->stance != RECEIVES) + me->any[i];
-        if (me->sets[i] >> to & 1 && length < best)
-            best = length;
+        if (me->sets[i] >> to & 1 && me->far[i] < best)
+            best = me->far[i];
+        if (me->second[i] >> to & 1 && me->second_far[i] < best)
+            best = me->second_far[i];
     }
     return best;
 }
@@ -150,9 +260,13 @@ static void forget_served(struct model *model, unsigned going)
         struct model_rank *me = &model->of[rank];
         unsigned left = 0;
         for (unsigned i = 0; i < me->count; i++)
-            if (!(me->sets[i] & going)) {
-                me->sets[left] = me->sets[i];
-                me->any[left++] = me->any[i];
+            if (!(me->sets[i] & going) || (me->second[i] && !(me->second[i] & going))) {
+                bool first = !(me->sets[i] & going); /* else only the other half stands */
+                unsigned second = me->second[i] & going ? 0 : me->second[i];
+                me->sets[left] = first ? me->sets[i] : second;
+                me->far[left] = first ? me->far[i] : me->second_far[i];
+                me->second_far[left] = me->second_far[i];
+                me->second[left++] = first ? second : 0;
             }
         me->count = left;
     }
@@ -281,7 +395,11 @@ static void ask(struct model *model, struct program *p, struct tally *tally)
 {
     struct check_options options;
     struct check_context context;
-    p->trace->outcome = OUTCOME_DEADLOCK;
+    bool runs = false;
+    for (uint32_t rank = 0; rank < model->ranks; rank++)
+        runs = runs || model->of[rank].stance == RUNS;
+    p->trace->outcome = draw(2) ? OUTCOME_DEADLOCK : OUTCOME_TIMEOUT;
+    model->at_work = runs && p->trace->outcome == OUTCOME_TIMEOUT;
     program_finish(p);
     check_options_init(&options);
     check_context_init(&context, p->trace, &options);
@@ -302,6 +420,7 @@ static void random_hangs(void)
         add_comms(&model, &p, comms);
         for (uint32_t rank = 0; rank < model.ranks; rank++)
             add_rank(&model, &p, comms, rank);
+        need_absent(&model);
         ask(&model, &p, &tally);
         first_wrong = tally.wrong && !first_wrong ? i : first_wrong;
     }
@@ -358,7 +477,7 @@ static void without_communicator(void)
         trace_add_op(p.trace, &op);
         p.trace->rank_info[rank].state = RANK_BLOCKED;
         model.of[rank] = (struct model_rank){
-            .stance = RECEIVES, .count = 1, .sets = {7u & ~(1u << rank)}, .any = {true}};
+            .stance = RECEIVES, .count = 1, .sets = {7u & ~(1u << rank)}, .far = {2}};
     }
     ask(&model, &p, &tally);
     tap_is_int(tally.wrong, 0, "receives that name no communicator wait for all ranks");
