@@ -103,12 +103,14 @@ int main(int argc, char **argv)
 C
 close $out;
 
+my $sanitized = `readelf -d '$simrun'` =~ /libasan/; # looks at reads of what has returned, too
 sub run { my ($options, $way, $call) = @_; return scalar `cd '$folder' && '$simrun' -n 2 --db none $options gone.c -- $way $call 2>&1` }
 chomp($simrun = `realpath '$simrun'`);
 for my $options ('', '--os-threads') {
     for my $way (0 .. $#ways) {
         for my $call (0 .. $#calls) {
             next if $options && ($way + $call) % 4;
+            next if $sanitized && $ways[$way][3] =~ /returned/;
             my $said = run($options, $way, $call) =~ s/\s+/ /gr;
             my ($what) = $said =~ /B006 buffer-overrun: (.*?) where/;
             like($what // $said, qr/^\w+ (?:reads|writes|exposes) (?:memory that was )?$ways[$way][3]: its /, "$ways[$way][0], $calls[$call][0] $options");
