@@ -59,6 +59,8 @@ void record_metric_at(const char *name, double step, double value);
 void record_met(const void *comm, int source, int tag);
 /* The call in progress waits for something that only this rank of the world can do; -1: no more. */
 void record_waits_for(int rank);
+/* The same of one that brings two groups together, under a tag. */
+void record_meets(int rank, int tag);
 /* After a run that stands for ever, for each rank: receives that were started and have their
  * message say which, though no call has returned to tell. `peek` finds source (in the receive's
  * communicator) and tag; false: it has none yet. */

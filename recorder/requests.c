@@ -141,10 +141,17 @@ void record_met(const void *comm, int source, int tag)
 
 void record_waits_for(int rank)
 {
+    record_meets(rank, RECORD_NONE);
+}
+
+void record_meets(int rank, int tag)
+{
     struct recorder_rank *me = recorder_enter();
     struct record_op *op = me ? me->self->current : NULL;
-    if (op && op->state == STATE_BLOCKED)
+    if (op && op->state == STATE_BLOCKED) {
         op->peer = rank < 0 ? RECORD_NONE : rank;
+        op->tag = rank < 0 ? RECORD_NONE : tag;
+    }
     recorder_leave(me);
 }
 

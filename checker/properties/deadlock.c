@@ -89,8 +89,17 @@ static uint32_t calls_of(const struct check_context *context, uint32_t rank, uin
     uint32_t calls = 0;
     for (size_t i = trace->rank_begin[rank]; i < trace->rank_begin[rank + 1]; i++)
         calls +=
-            trace->ops[i].form->comm == comm && check_group_of(context, (uint32_t)i) != TRACE_NO;
+            trace->ops[i].form->comm == comm && (check_group_of(context, (uint32_t)i) != TRACE_NO ||
+                                                 trace->ops[i].kind == OP_INTERCOMM_CREATE);
     return calls;
+}
+
+static bool is_member(const struct trace *trace, uint32_t comm, uint32_t rank)
+{
+    for (uint32_t i = check_comm_size(trace, comm); i-- > 0;)
+        if (check_comm_member(trace, comm, i) == rank)
+            return true;
+    return false;
 }
 
 /* What the blocked op lacks, seen from the rank it waits for. */
@@ -102,6 +111,11 @@ static void report_missing(struct finding *finding, const struct check_context *
     char text[PLACE_TEXT];
     if (waiting->kind == OP_FINALIZE) {
         finding_detail(finding, "Rank %u %s without calling it.\n", rank, why_over(trace, rank));
+        return;
+    }
+    if (waiting->kind == OP_INTERCOMM_CREATE && !is_member(trace, waiting->form->comm, rank)) {
+        finding_detail(finding, "Rank %u, the other group's leader, %s without calling it.\n", rank,
+                       why_over(trace, rank));
         return;
     }
     if (check_class(waiting) == CLASS_COLLECTIVE) {

@@ -76,6 +76,48 @@ static void wait_in_collective(struct wait_graph *graph, uint32_t node, uint32_t
     add_edge(graph, node, graph->node_of_group[number]);
 }
 
+/* Stands in this call, too: nobody has come out of it who is in it now. */
+static bool meets(const struct check_context *context, uint32_t rank, const struct trace_op *call)
+{
+    uint32_t op = rank < context->trace->ranks ? context->blocked[rank] : TRACE_NO;
+    if (op == TRACE_NO)
+        return false;
+    const struct trace_op *other = &context->trace->ops[op];
+    return other->kind == call->kind && other->form->comm == call->form->comm &&
+           other->comm_seq == call->comm_seq;
+}
+
+/* Two groups become one communicator: each waits for those of its own who are not there, then its leader for the
+ * other leader. */
+static void wait_in_meeting(struct wait_graph *graph, uint32_t node, uint32_t op)
+{
+    const struct check_context *context = graph->context;
+    const struct trace *trace = context->trace;
+    const struct trace_op *call = &trace->ops[op];
+    if (call->form->comm >= trace->comm_count)
+        return;
+    uint32_t *meeting = &graph->node_of_meeting[call->form->comm];
+    uint32_t size = check_comm_size(trace, call->form->comm);
+    if (*meeting == TRACE_NO) {
+        uint32_t leader = TRACE_NO;
+        *meeting = add_node(graph, WAIT_ALL, op);
+        for (uint32_t i = size; i-- > 0;) {
+            uint32_t member = check_comm_member(trace, call->form->comm, i);
+            if (!meets(context, member, call) && member < trace->ranks)
+                add_edge(graph, *meeting, member);
+            else if (member < trace->ranks && trace->ops[context->blocked[member]].peer >= 0)
+                leader = member;
+        }
+        if (graph->nodes[*meeting].edge == TRACE_NO && leader != TRACE_NO &&
+            (uint32_t)trace->ops[context->blocked[leader]].peer < trace->ranks)
+            add_edge(graph, *meeting, (uint32_t)trace->ops[context->blocked[leader]].peer);
+        if (graph->nodes[*meeting].edge == TRACE_NO) /* the trace does not say who leads */
+            graph->nodes[*meeting].kind = WAIT_FREE;
+    }
+    if (graph->nodes[*meeting].kind != WAIT_FREE)
+        add_edge(graph, node, *meeting);
+}
+
 static bool has_finalized(const struct trace *trace, uint32_t rank)
 {
     size_t end = trace->rank_begin[rank + 1];
@@ -295,6 +337,8 @@ static void wait_for_op(struct wait_graph *graph, uint32_t node, uint32_t op)
     case CLASS_COLLECTIVE:
         if (graph->context->trace->ops[op].kind == OP_FINALIZE)
             wait_in_finalize(graph, node, op);
+        else if (graph->context->trace->ops[op].kind == OP_INTERCOMM_CREATE)
+            wait_in_meeting(graph, node, op);
         else
             wait_in_collective(graph, node, op);
         break;
@@ -454,6 +498,10 @@ void wait_graph_init(struct wait_graph *graph, const struct check_context *conte
     *graph = (struct wait_graph){.context = context, .finalize = TRACE_NO};
     graph->node_of_group = check_new(context->group_count, sizeof *graph->node_of_group);
     memset(graph->node_of_group, 0xff, context->group_count * sizeof *graph->node_of_group);
+    graph->node_of_meeting =
+        check_new(context->trace->comm_count + 1, sizeof *graph->node_of_meeting);
+    memset(graph->node_of_meeting, 0xff,
+           (context->trace->comm_count + 1) * sizeof *graph->node_of_meeting);
     graph->anybody = check_new(context->trace->comm_count + 1, sizeof *graph->anybody);
     for (size_t i = 0; i <= context->trace->comm_count; i++)
         graph->anybody[i].node = TRACE_NO;
@@ -474,6 +522,7 @@ void wait_graph_release(struct wait_graph *graph)
     free(graph->nodes);
     free(graph->edges);
     free(graph->node_of_group);
+    free(graph->node_of_meeting);
     free(graph->anybody);
     if (graph->holders)
         holders_release(graph->holders);

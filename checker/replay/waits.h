@@ -44,6 +44,7 @@ struct wait_graph {
     uint32_t component_count;
     uint32_t finalize;            /* node of all that stand in Finalize, TRACE_NO: not yet needed */
     uint32_t *node_of_group;      /* per collective call, TRACE_NO: not yet needed */
+    uint32_t *node_of_meeting;    /* per communicator: of those who stand in its Intercomm_create */
     struct wait_anybody *anybody; /* per communicator; the last is of what names none: all ranks */
     struct holders *holders;      /* who has which lock; NULL: not yet needed */
 };

@@ -1,6 +1,7 @@
 /* Intercommunicators: making them of two groups, merging. See intercomm.h. */
 #include "sim/communicator_calls/intercomm.h"
 
+#include "recorder/recorder.h"
 #include "sim/communicator_calls/creation.h"
 #include "sim/communicators/info.h"
 #include "sim/messages/failures.h"
@@ -132,8 +133,12 @@ static void shake_hands(struct sim_rank *rank, struct sim_handshake *mine)
     } else {
         mine->next = world->handshakes;
         world->handshakes = mine;
+        if (mine->peer)
+            record_meets(mine->to, mine->tag);
         while (!mine->met && !comes_never(world, mine))
             sim_rank_block_reconsidering(rank);
+        if (mine->peer)
+            record_meets(-1, 0);
         if (!mine->met) /* the others of its side are told */
             mine->half->unmet =
                 mine->common->context->revoked ? MPIX_ERR_REVOKED : MPIX_ERR_PROC_FAILED;

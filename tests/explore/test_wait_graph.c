@@ -1,7 +1,8 @@
 /* Who waits for whom when a run stands still, against a second reading of it: of random hangs, in which ranks send, or receive from one
  * rank or from any of a communicator, wait for one or for all of several such requests, of which some are over or two halves of one, stand
  * in a collective call or in Finalize, have ended or still run. A table of who may release
- * whom, closed by brute force, says who goes, which components wait for nobody else, and how long their shortest cycle is. And the
+ * whom, closed by brute force, says who goes, which components wait for nobody else, and how long their shortest cycle is. Of two groups
+ * that become one communicator, each waits for its own members, then for the other leader. And the
  * graph of ranks that all receive from any source grows with them, not with their square. */
 #include "checker/replay/wait_cycles.h"
 #include "checker/replay/wait_reach.h"
@@ -433,6 +434,75 @@ static void random_hangs(void)
            "many stand (%u), many in cycles (%u)", tally.standing, tally.cycles);
 }
 
+/* Even ranks are one group, odd ones the other; the lowest of each leads it, and names the other's. */
+static void add_in_meeting(struct model *model, struct program *p, const uint32_t sides[2],
+                           uint32_t rank, const bool *comes)
+{
+    struct model_rank *me = &model->of[rank];
+    unsigned side = rank % 2;
+    *me = (struct model_rank){.stance = WAITS_ALL};
+    for (uint32_t other = side; other < model->ranks; other += 2)
+        if (!comes[other])
+            me->sets[me->count++] = 1u << other;
+    if (!me->count)
+        me->sets[me->count++] = 1u << (1 - side);
+    for (unsigned i = 0; i < me->count; i++)
+        me->far[i] = 2;
+    struct trace_plain_op op = program_op(p, rank, OP_INTERCOMM_CREATE, 1);
+    op.comm = sides[side];
+    op.comm_seq = 0;
+    op.state = STATE_BLOCKED;
+    op.peer = rank == side ? (int32_t)(1 - side) : TRACE_NONE;
+    trace_add_op(p->trace, &op);
+}
+
+static void add_elsewhere(struct model *model, struct program *p, uint32_t rank)
+{
+    struct model_rank *me = &model->of[rank];
+    unsigned chance = draw(6);
+    *me = (struct model_rank){.stance = chance ? RUNS : ENDED};
+    if (chance < 2)
+        return;
+    uint32_t peer = draw(model->ranks), op = program_p2p(p, rank, OP_RECV, (int)peer, 0, 2);
+    *me = (struct model_rank){.stance = RECEIVES, .count = 1, .sets = {1u << peer}, .far = {1}};
+    p->trace->ops[op].state = STATE_BLOCKED;
+}
+
+static void random_meetings(void)
+{
+    struct tally tally = {0};
+    for (unsigned i = 1; i <= PROGRAMS / 2; i++) {
+        seed = i * 2654435761u;
+        struct model model = {.ranks = 2 + draw(RANKS_MOST - 1)};
+        struct program p = program_new(model.ranks);
+        bool comes[RANKS_MOST];
+        uint32_t sides[2];
+        for (unsigned side = 0; side < 2; side++) {
+            int32_t members[RANKS_MOST];
+            uint32_t size = 0;
+            for (uint32_t rank = side; rank < model.ranks; rank += 2)
+                members[size++] = (int32_t)rank;
+            sides[side] = program_comm(&p, size, members);
+        }
+        for (uint32_t rank = 0; rank < model.ranks; rank++)
+            comes[rank] = draw(4) > 0;
+        for (uint32_t rank = 0; rank < model.ranks; rank++) {
+            if (comes[rank])
+                add_in_meeting(&model, &p, sides, rank, comes);
+            else
+                add_elsewhere(&model, &p, rank);
+            enum stance stance = model.of[rank].stance;
+            p.trace->rank_info[rank].state = stance == RUNS    ? RANK_RUNNING
+                                             : stance == ENDED ? RANK_FINISHED
+                                                               : RANK_BLOCKED;
+        }
+        ask(&model, &p, &tally);
+    }
+    tap_is_int(tally.wrong, 0, "who waits for whom where two groups meet: as by brute force");
+    tap_ok(tally.standing > PROGRAMS && tally.cycles > PROGRAMS / 2,
+           "many stand (%u), many in cycles (%u)", tally.standing, tally.cycles);
+}
+
 /* Of so many ranks those from `ended` on are over, the others receive from any source. */
 static size_t edges_of(uint32_t ranks, uint32_t ended, size_t *cycle)
 {
@@ -497,6 +567,7 @@ static void many_ranks(void)
 int main(void)
 {
     random_hangs();
+    random_meetings();
     without_communicator();
     many_ranks();
     return tap_done();

@@ -431,6 +431,53 @@ static void rings_apart(void)
     trace_free(p.trace);
 }
 
+/* Ranks 0 and 2 make an intercommunicator with 1 and 3. One rank never comes: what is missing, in words. */
+static void meetings(void)
+{
+    static const struct {
+        uint32_t missing, calls;
+        const char *text, *core;
+    } rows[] = {
+        {1, 0, "Rank 1, the other group's leader, has finished without calling it.\n",
+         "with rank 1 tag 7 on communicator 2 at p.c:2"},
+        {2, 0,
+         "Rank 2 has finished and is absent: it made 0 collective calls on communicator 2, this is "
+         "number 2.\n",
+         "Stands: rank 0, Intercomm_create on communicator 2 at p.c:2.\n"},
+        {2, 1,
+         "Rank 2 has finished and is absent: it made 1 collective call on communicator 2, this is "
+         "number 2.\n",
+         "Stands: rank 0, Intercomm_create on communicator 2 at p.c:2.\n"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct program p = program_new(4);
+        struct findings findings;
+        uint32_t sides[2] = {program_comm(&p, 2, (int32_t[]){0, 2}),
+                             program_comm(&p, 2, (int32_t[]){1, 3})};
+        for (uint32_t rank = 0; rank < 4; rank++) {
+            if (rank != rows[i].missing || rows[i].calls)
+                program_collective(&p, rank, OP_INTERCOMM_CREATE, sides[rank % 2], 0, 1);
+            p.trace->rank_info[rank].state = RANK_FINISHED;
+            if (rank == rows[i].missing)
+                continue;
+            uint32_t op = program_collective(&p, rank, OP_INTERCOMM_CREATE, sides[rank % 2], 1, 2);
+            if (rank < 2 && rows[i].missing % 2 != rank)
+                p.trace->ops[op].peer = (int32_t)(1 - rank);
+            if (rank < 2)
+                p.trace->ops[op].tag = 7;
+            stand(&p, rank, op);
+        }
+        program_finish_said(&p);
+        ask(&p, &findings);
+        const struct finding *is = findings.count == 1 ? &findings.items[0] : NULL;
+        tap_is_str(is ? is->code : "", "D001", "rank %u never comes: one hang", rows[i].missing);
+        tap_is_int(times(is, rows[i].text), 1, "told: %s", rows[i].text);
+        tap_is_int(times(is, rows[i].core), 1, "told: %s", rows[i].core);
+        findings_release(&findings);
+        trace_free(p.trace);
+    }
+}
+
 int main(void)
 {
     said_open("check_hangs", 200);
@@ -444,5 +491,6 @@ int main(void)
     never_started();
     rings_apart();
     said_close();
+    meetings();
     return tap_done();
 }

@@ -102,7 +102,9 @@ static void say_collective(struct text *text, const struct trace *trace, const s
     else if (counts_anything(op) && op->count)
         say(text, " of %lld bytes", (long long)op->count);
     if (op->peer >= 0)
-        say(text, " root %d", op->peer);
+        say(text, op->kind == OP_INTERCOMM_CREATE ? " with rank %d" : " root %d", op->peer);
+    if (op->peer >= 0 && op->kind == OP_INTERCOMM_CREATE)
+        say_tag(text, op->tag);
     if (op->form->comm < trace->comm_count && trace->comms[op->form->comm].id != 1) {
         const struct trace_comm *comm = &trace->comms[op->form->comm];
         if (comm->name[0])
