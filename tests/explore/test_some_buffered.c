@@ -1,6 +1,6 @@
-/* A program hangs if it can hang while MPI buffers some of its standard sends and not others: of random programs with wildcards the
- * checker must say so for one of the runs with eager sends, of which it is told each, and of no other program. A naive model decides: it takes every
- * step there is, and lets any standing send be buffered or wait, at any time.
+/* A program hangs if it can hang while MPI buffers some of its standard sends and not others: of random programs with
+ * wildcards the checker must say so for one of the runs with eager sends, of which it is told each, and of no other
+ * program. A naive model decides: it takes every step there is, and lets any standing send be buffered or wait.
  *
  * SIMRUN_SOAK=N tries N programs, from SIMRUN_SEED on. */
 #include "checker/properties.h"
@@ -9,12 +9,19 @@
 
 #include <string.h>
 
-enum { RANKS_MAX = 4, OPS_MAX = 6, MAIL_MAX = 12, STATES_MAX = 1 << 15, RUNS_MAX = 400 };
-enum verb { SEND, SSEND, RECEIVE, BARRIER };
+enum {
+    RANKS_MAX = 4,
+    STARTS_MAX = 6,
+    OPS_MAX = 2 * STARTS_MAX,
+    MAIL_MAX = 16,
+    STATES_MAX = 1 << 14,
+    RUNS_MAX = 400
+};
+enum verb { SEND, SSEND, RECEIVE, ISEND, IRECEIVE, WAIT, BARRIER };
 
 struct step {
     uint8_t verb;
-    int8_t peer, tag; /* -1: any */
+    int8_t peer, tag; /* -1: any; of a wait the peer is the step that it waits for */
 };
 
 struct plan {
@@ -31,15 +38,55 @@ static int below(int n)
     return (int)dice_below(&dice, (uint32_t)n);
 }
 
+static bool has_room(const struct plan *plan, int rank)
+{
+    return plan->length[rank] < STARTS_MAX;
+}
+
 static void add(struct plan *plan, int rank, struct step step)
 {
-    if (plan->length[rank] < OPS_MAX)
+    if (has_room(plan, rank))
         plan->steps[rank][plan->length[rank]++] = step;
 }
 
-static bool has_room(const struct plan *plan, int rank)
+/* A rank may do two things in another order. */
+static void shuffle(struct plan *plan, int rank)
 {
-    return plan->length[rank] < OPS_MAX;
+    struct step *step = plan->steps[rank];
+    for (int k = 0; k + 1 < plan->length[rank]; k++) {
+        struct step first = step[k];
+        if (below(2) || first.verb == BARRIER || step[k + 1].verb == BARRIER)
+            continue;
+        step[k] = step[k + 1];
+        step[k + 1] = first;
+    }
+}
+
+/* What is started is waited for at once or later. */
+static void add_waits(struct plan *plan, int rank)
+{
+    struct step starts[STARTS_MAX], *steps = plan->steps[rank];
+    int count = plan->length[rank], waits[OPS_MAX], due[OPS_MAX], waiting = 0, at = 0;
+    memcpy(starts, steps, (size_t)count * sizeof *starts);
+    for (int k = 0; k <= count; k++) {
+        for (int i = 0; i < waiting; i++)
+            if (due[i] == 0 || k == count) {
+                steps[at++] = (struct step){.verb = WAIT, .peer = (int8_t)waits[i]};
+                waits[i] = waits[--waiting];
+                due[i] = due[waiting];
+                i--;
+            } else {
+                due[i]--;
+            }
+        if (k == count)
+            break;
+        if (starts[k].verb == ISEND || starts[k].verb == IRECEIVE) {
+            waits[waiting] = at;
+            due[waiting++] = below(3);
+        }
+        steps[at++] = starts[k];
+    }
+    plan->length[rank] = at;
 }
 
 /* Each message has a receive that could take it; in what order ranks do these things is by chance. */
@@ -48,28 +95,27 @@ static struct plan plan_new(uint64_t seed)
     struct plan plan = {.ranks = 3};
     dice = seed;
     plan.ranks += below(2);
-    int messages = 3 + below(4), barrier = below(6) ? -1 : below(messages);
+    int messages = 3 + below(4), barrier = below(6) ? -1 : below(messages), starts = below(2);
     for (int i = 0; i < messages; i++) {
         int from = below(plan.ranks), to = (from + 1 + below(plan.ranks - 1)) % plan.ranks;
-        int tag = below(4) == 0;
+        int8_t tag = below(4) == 0, source = (int8_t)(below(4) ? -1 : from);
         if (!has_room(&plan, from) || !has_room(&plan, to))
             continue;
-        add(&plan, from, (struct step){below(6) ? SEND : SSEND, (int8_t)to, (int8_t)tag});
+        add(&plan, from,
+            (struct step){starts && below(3) == 0 ? ISEND
+                          : below(6)              ? SEND
+                                                  : SSEND,
+                          (int8_t)to, tag});
         add(&plan, to,
-            (struct step){RECEIVE, (int8_t)(below(4) ? -1 : from), (int8_t)(below(4) ? tag : -1)});
-        if (i == barrier)
-            for (int rank = 0; rank < plan.ranks; rank++)
-                add(&plan, rank, (struct step){.verb = BARRIER});
+            (struct step){starts && below(3) == 0 ? IRECEIVE : RECEIVE, source,
+                          (int8_t)(below(4) ? tag : -1)});
+        for (int rank = 0; rank < plan.ranks && i == barrier; rank++)
+            add(&plan, rank, (struct step){.verb = BARRIER});
     }
-    for (int rank = 0; rank < plan.ranks; rank++) /* a rank may do two things in another order */
-        for (int k = 0; k + 1 < plan.length[rank]; k++) {
-            struct step *step = plan.steps[rank];
-            if (below(2) || step[k].verb == BARRIER || step[k + 1].verb == BARRIER)
-                continue;
-            struct step first = step[k];
-            step[k] = step[k + 1];
-            step[k + 1] = first;
-        }
+    for (int rank = 0; rank < plan.ranks; rank++) {
+        shuffle(&plan, rank);
+        add_waits(&plan, rank);
+    }
     return plan;
 }
 
@@ -80,10 +126,12 @@ struct mail {
 };
 
 struct state {
-    uint8_t at[RANKS_MAX], posted[RANKS_MAX]; /* posted: the send in which it stands */
-    int8_t taken[RANKS_MAX][OPS_MAX][2];      /* by each receive: rank and step of the send */
+    uint8_t at[RANKS_MAX], begun[RANKS_MAX]; /* begun: the operation in which it stands */
+    uint16_t done[RANKS_MAX];                /* a bit for each step: what was started is complete */
+    uint8_t open_count[RANKS_MAX], open[RANKS_MAX][OPS_MAX]; /* receives, as posted */
+    int8_t taken[RANKS_MAX][OPS_MAX][2]; /* by each receive: rank and step of the send */
     uint8_t count;
-    struct mail mail[MAIL_MAX];
+    struct mail mail[MAIL_MAX]; /* as sent */
 };
 
 struct search {
@@ -93,67 +141,106 @@ struct search {
     bool hangs, too_large;
     struct state *seen, *ends;
     size_t seen_count, end_count;
+    uint32_t *index; /* of states by their hash, from 1 on */
 };
 
 static bool is_new(struct search *search, const struct state *state)
 {
-    for (size_t i = 0; i < search->seen_count; i++)
-        if (!memcmp(&search->seen[i], state, sizeof *state))
+    const unsigned char *bytes = (const unsigned char *)state;
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < sizeof *state; i++)
+        hash = (hash ^ bytes[i]) * 0x100000001b3u;
+    size_t at = (hash ^ hash >> 29) % (2 * STATES_MAX);
+    for (; search->index[at]; at = (at + 1) % (2 * STATES_MAX))
+        if (!memcmp(&search->seen[search->index[at] - 1], state, sizeof *state))
             return false;
     search->too_large = search->too_large || search->seen_count == STATES_MAX;
-    if (!search->too_large)
-        search->seen[search->seen_count++] = *state;
-    return !search->too_large;
+    if (search->too_large)
+        return false;
+    search->seen[search->seen_count++] = *state;
+    search->index[at] = (uint32_t)search->seen_count;
+    return true;
 }
 
 static void walk(struct search *search, struct state state);
 
-/* What a rank sends is under way when it stands there. */
-static void post_all(struct search *search, struct state *state)
+static bool is_send(uint8_t verb)
 {
-    const struct plan *plan = search->plan;
-    for (int rank = 0; rank < plan->ranks; rank++)
-        while (state->at[rank] < plan->length[rank] && !state->posted[rank]) {
-            const struct step *step = &plan->steps[rank][state->at[rank]];
-            if (step->verb != SEND && step->verb != SSEND)
-                break;
-            state->mail[state->count++] =
-                (struct mail){(int8_t)rank, step->peer, step->tag, (int8_t)state->at[rank]};
-            bool goes_on = search->eager && step->verb == SEND;
-            state->posted[rank] = !goes_on;
-            state->at[rank] += goes_on;
-        }
+    return verb == SEND || verb == SSEND || verb == ISEND;
 }
 
-static void take(struct search *search, struct state state, int rank, int item)
+static void begin(const struct search *search, struct state *state, int rank)
+{
+    int at = state->at[rank];
+    const struct step *step = &search->plan->steps[rank][at];
+    if (is_send(step->verb)) {
+        state->mail[state->count++] =
+            (struct mail){(int8_t)rank, step->peer, step->tag, (int8_t)at};
+        if (search->eager && step->verb != SSEND)
+            state->done[rank] |= (uint16_t)(1u << at);
+    } else {
+        state->open[rank][state->open_count[rank]++] = (uint8_t)at;
+    }
+}
+
+/* As far as the rank comes without anybody else. */
+static void advance(const struct search *search, struct state *state, int rank)
+{
+    for (; state->at[rank] < search->plan->length[rank]; state->at[rank]++) {
+        int at = state->at[rank];
+        const struct step *step = &search->plan->steps[rank][at];
+        bool waits = step->verb == WAIT;
+        if (step->verb == BARRIER)
+            return;
+        if (!waits && !state->begun[rank])
+            begin(search, state, rank);
+        state->begun[rank] = !waits;
+        bool blocks = step->verb <= RECEIVE || waits;
+        if (blocks && !(state->done[rank] >> (waits ? step->peer : at) & 1))
+            return;
+        state->begun[rank] = 0;
+    }
+}
+
+static bool fits(const struct plan *plan, int rank, int receive, const struct mail *mail)
+{
+    const struct step *step = &plan->steps[rank][receive];
+    return mail->to == rank && (step->peer < 0 || step->peer == mail->from) &&
+           (step->tag < 0 || step->tag == mail->tag);
+}
+
+/* Nothing that came earlier has the right to either. */
+static bool may_match(const struct plan *plan, const struct state *state, int rank, int open,
+                      int item)
+{
+    const struct mail *mail = &state->mail[item];
+    if (!fits(plan, rank, state->open[rank][open], mail))
+        return false;
+    for (int i = 0; i < open; i++)
+        if (fits(plan, rank, state->open[rank][i], mail))
+            return false;
+    for (int i = 0; i < item; i++)
+        if (state->mail[i].from == mail->from &&
+            fits(plan, rank, state->open[rank][open], &state->mail[i]))
+            return false;
+    return true;
+}
+
+static void match(struct search *search, struct state state, int rank, int open, int item)
 {
     struct mail mail = state.mail[item];
-    memmove(&state.mail[item], &state.mail[item + 1],
-            (size_t)(state.count - item - 1) * sizeof mail);
+    int receive = state.open[rank][open];
+    for (int i = item; i + 1 < state.count; i++)
+        state.mail[i] = state.mail[i + 1];
     memset(&state.mail[--state.count], 0, sizeof mail);
-    state.taken[rank][state.at[rank]][0] = mail.from;
-    state.taken[rank][state.at[rank]++][1] = mail.step;
-    if (state.posted[mail.from] && state.at[mail.from] == mail.step) {
-        state.posted[mail.from] = 0;
-        state.at[mail.from]++;
-    }
+    for (int i = open; i + 1 < state.open_count[rank]; i++)
+        state.open[rank][i] = state.open[rank][i + 1];
+    state.open[rank][--state.open_count[rank]] = 0;
+    state.taken[rank][receive][0] = mail.from;
+    state.taken[rank][receive][1] = mail.step;
+    state.done[rank] |= (uint16_t)(1u << receive);
+    state.done[mail.from] |= (uint16_t)(1u << mail.step);
     walk(search, state);
-}
-
-/* The first that fits of each sender. */
-static bool receive(struct search *search, const struct state *state, int rank)
-{
-    const struct step *step = &search->plan->steps[rank][state->at[rank]];
-    bool had[RANKS_MAX] = {false}, any = false;
-    for (int i = 0; i < state->count; i++) {
-        const struct mail *mail = &state->mail[i];
-        if (mail->to != rank || had[mail->from] || (step->peer >= 0 && step->peer != mail->from) ||
-            (step->tag >= 0 && step->tag != mail->tag))
-            continue;
-        had[mail->from] = any = true;
-        take(search, *state, rank, i);
-    }
-    return any;
 }
 
 static bool pass_barrier(struct search *search, struct state state)
@@ -169,10 +256,14 @@ static bool pass_barrier(struct search *search, struct state state)
     return true;
 }
 
+/* The send that the rank stands for need not wait. */
 static void buffer(struct search *search, struct state state, int rank)
 {
-    state.posted[rank] = 0;
-    state.at[rank]++;
+    const struct step *steps = search->plan->steps[rank];
+    int send = steps[state.at[rank]].verb == WAIT ? steps[state.at[rank]].peer : state.at[rank];
+    if (steps[send].verb != SEND && steps[send].verb != ISEND)
+        return;
+    state.done[rank] |= (uint16_t)(1u << send);
     walk(search, state);
 }
 
@@ -180,34 +271,43 @@ static void walk(struct search *search, struct state state)
 {
     const struct plan *plan = search->plan;
     bool moves = false, over = true;
-    post_all(search, &state);
+    for (int rank = 0; rank < plan->ranks; rank++)
+        advance(search, &state, rank);
     if (!is_new(search, &state))
         return;
     for (int rank = 0; rank < plan->ranks; rank++) {
-        bool ended = state.at[rank] == plan->length[rank];
-        over = over && ended;
-        if (ended)
-            continue;
-        uint8_t verb = plan->steps[rank][state.at[rank]].verb;
-        if (verb == RECEIVE)
-            moves |= receive(search, &state, rank);
-        else if (verb == SEND && search->buffers)
-            buffer(search, state, rank); /* it need not be */
+        over = over && state.at[rank] == plan->length[rank];
+        for (int open = 0; open < state.open_count[rank]; open++)
+            for (int item = 0; item < state.count; item++)
+                if (may_match(plan, &state, rank, open, item)) {
+                    match(search, state, rank, open, item);
+                    moves = true;
+                }
+        if (search->buffers && state.at[rank] < plan->length[rank])
+            buffer(search, state, rank);
     }
     moves |= pass_barrier(search, state);
     search->hangs = search->hangs || (!moves && !over);
-    if (over && search->end_count < RUNS_MAX)
-        search->ends[search->end_count++] = state;
+    if (moves || !over)
+        return;
     search->too_large = search->too_large || search->end_count == RUNS_MAX;
+    if (!search->too_large)
+        search->ends[search->end_count++] = state;
 }
 
 static struct state *seen_states, *end_states;
+static uint32_t *state_index;
 
 static struct search search_all(const struct plan *plan, bool eager, bool buffers)
 {
-    struct search search = {
-        .plan = plan, .eager = eager, .buffers = buffers, .seen = seen_states, .ends = end_states};
+    struct search search = {.plan = plan,
+                            .eager = eager,
+                            .buffers = buffers,
+                            .seen = seen_states,
+                            .ends = end_states,
+                            .index = state_index};
     struct state state;
+    memset(state_index, 0, 2 * STATES_MAX * sizeof *state_index);
     memset(&state, 0, sizeof state);
     memset(state.taken, 0xff, sizeof state.taken);
     walk(&search, state);
@@ -216,29 +316,37 @@ static struct search search_all(const struct plan *plan, bool eager, bool buffer
 
 /* ---- the checker, told of one run with eager sends ---- */
 
+static void write_down(struct program *p, const struct plan *plan, const struct state *end,
+                       int rank)
+{
+    static const enum op_kind kinds[] = {OP_SEND, OP_SSEND, OP_RECV, OP_ISEND, OP_IRECV};
+    uint32_t ops[OPS_MAX], barriers = 0, who = (uint32_t)rank;
+    for (int k = 0; k < plan->length[rank]; k++) {
+        const struct step *step = &plan->steps[rank][k];
+        int line = 20 * rank + k;
+        if (step->verb == BARRIER) {
+            program_collective(p, who, OP_BARRIER, p->world, barriers++, line);
+        } else if (step->verb == WAIT) {
+            program_wait(p, who, ops[step->peer], line);
+        } else {
+            const int8_t *taken = end->taken[rank][k];
+            ops[k] = program_p2p(p, who, kinds[step->verb], step->peer < 0 ? TRACE_ANY : step->peer,
+                                 step->tag < 0 ? TRACE_ANY : step->tag, line);
+            if (!is_send(step->verb))
+                trace_op_set_matched(p->trace, ops[k], taken[0],
+                                     plan->steps[taken[0]][taken[1]].tag);
+        }
+    }
+}
+
 static bool says_hang(const struct plan *plan, const struct state *end, bool *told)
 {
-    static const enum op_kind kinds[] = {OP_SEND, OP_SSEND, OP_RECV};
     struct program p = program_new((uint32_t)plan->ranks);
     struct check_options options;
     struct check_context context;
     struct findings findings;
     for (int rank = 0; rank < plan->ranks; rank++)
-        for (int k = 0, barriers = 0; k < plan->length[rank]; k++) {
-            const struct step *step = &plan->steps[rank][k];
-            if (step->verb == BARRIER) {
-                program_collective(&p, (uint32_t)rank, OP_BARRIER, p.world, (uint32_t)barriers++,
-                                   1);
-                continue;
-            }
-            uint32_t op = program_p2p(&p, (uint32_t)rank, kinds[step->verb],
-                                      step->peer < 0 ? TRACE_ANY : step->peer,
-                                      step->tag < 0 ? TRACE_ANY : step->tag, 10 * rank + k);
-            if (step->verb != RECEIVE)
-                continue;
-            const int8_t *taken = end->taken[rank][k];
-            trace_op_set_matched(p.trace, op, taken[0], plan->steps[taken[0]][taken[1]].tag);
-        }
+        write_down(&p, plan, end, rank);
     program_finish(&p);
     check_options_init(&options);
     findings_init(&findings);
@@ -254,11 +362,12 @@ static bool says_hang(const struct plan *plan, const struct state *end, bool *to
 
 static void show(const struct plan *plan)
 {
+    static const char *const words[] = {"send",  "ssend", "recv",   "isend",
+                                        "irecv", "wait",  "barrier"};
     for (int rank = 0; rank < plan->ranks; rank++) {
-        char line[200] = "";
+        char line[300] = "";
         for (int k = 0; k < plan->length[rank]; k++) {
             const struct step *step = &plan->steps[rank][k];
-            static const char *const words[] = {"send", "ssend", "recv", "barrier"};
             snprintf(line + strlen(line), sizeof line - strlen(line), " %s %d/%d;",
                      words[step->verb], step->peer, step->tag);
         }
@@ -268,11 +377,12 @@ static void show(const struct plan *plan)
 
 int main(void)
 {
-    struct dice_seeds seeds = dice_seeds(6000);
+    struct dice_seeds seeds = dice_seeds(4000);
     unsigned asked = 0, hang = 0, mixed = 0, missed = 0, false_alarms = 0, silent = 0;
     seen_states = calloc(STATES_MAX, sizeof *seen_states);
     end_states = calloc(RUNS_MAX, sizeof *end_states);
-    if (!seen_states || !end_states)
+    state_index = calloc(2 * STATES_MAX, sizeof *state_index);
+    if (!seen_states || !end_states || !state_index)
         return 1;
     for (unsigned long long i = 0; i < seeds.count; i++) {
         struct plan plan = plan_new(seeds.first + i);
@@ -297,6 +407,7 @@ int main(void)
     }
     free(seen_states);
     free(end_states);
+    free(state_index);
     tap_note("%u programs, %u can hang, %u of them only if some sends are buffered", asked, hang,
              mixed);
     tap_is_int(missed, 0, "what can hang is said to");
