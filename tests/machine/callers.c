@@ -22,7 +22,9 @@
 void callers_bare(struct callers *callers, int depth) STEP
 #else
 int (*callers_compare)(const void *, const void *);
-void callers_own(struct callers *callers, int depth) STEP
+/* clang-format off */
+const int callers_own_line = __LINE__; void callers_own(struct callers *callers, int depth) STEP
+    /* clang-format on */
     void callers_sorts(struct callers *callers, int depth)
 {
     int two[2] = {0};

@@ -17,6 +17,8 @@ void callers_own(struct callers *callers, int depth);
 void callers_header(struct callers *callers, int depth);
 void callers_bare(struct callers *callers, int depth);
 void callers_sorts(struct callers *callers, int depth);
+/* The line of callers_own, all of which is one. */
+extern const int callers_own_line;
 /* What libc calls. */
 extern int (*callers_compare)(const void *, const void *);
 

@@ -8,7 +8,7 @@
 
 #include "sim/debug/lines.h"
 
-enum { CHAINS = 600 };
+enum { CHAINS = 300 };
 static int asked, wrong, own_ones, none_ones;
 static struct callers *asking;
 
@@ -30,21 +30,55 @@ static void look(const void *site, const void *expected, const char *function, c
     none_ones += expected == site;
 }
 
+#define HEADER "/usr/include/c++/12/bits/any_header.h:77"
+static int own_line;
+
+/* The innermost of the program's own that is not within the one of this number; -1: none is. */
+static int own_from(const char *kinds, int number)
+{
+    while (number >= 0 && kinds[number] == 'h')
+        number--;
+    return number;
+}
+
+/* The line of a place, in whatever file it is. */
+static void look_at_line(const void *site, const char *line)
+{
+    char got[DEBUG_LINE_MAX] = "x";
+    sim_frames_line(site, got);
+    asked++;
+    if (strcmp(got, line) && wrong++ < 5)
+        tap_note("%s: the line is %s, not %s", asking->kinds, got, line);
+}
+
 static void __attribute__((noinline)) ask(struct callers *callers)
 {
-    const void *site = __builtin_return_address(0), *expected = site;
     const char *kinds = callers->kinds;
     int length = (int)strlen(kinds);
+    char own[80], *heap = malloc(1), within[DEBUG_LINE_MAX] = "x";
+    snprintf(own, sizeof own, "callers.c:%d", own_line);
     callers->sites[length + 1] = __builtin_return_address(0);
     /* What a function returns to is in the one that called it. */
-    int own = length - 1;
-    while (own >= 0 && kinds[own] == 'h')
-        own--;
-    if (own >= 0)
-        expected = callers->sites[own + 2];
-    bool header = kinds[length - 1] == 'h';
-    look(site, expected, NULL, header ? "/usr/include/c++/12/bits/any_header.h:77" : "");
-    __asm__ volatile("" : : "r"(&header) : "memory");
+    for (int i = length - 1; i >= 0; i--) {
+        const void *site = callers->sites[i + 2];
+        int same =
+            length - 1; /* calls of one function return to one place: the innermost is meant */
+        while (callers->sites[same + 2] != site)
+            same--;
+        int from = own_from(kinds, same);
+        look(site, from < 0 ? site : callers->sites[from + 2], NULL, kinds[i] == 'h' ? HEADER : "");
+        look_at_line(site, kinds[i] == 'h' ? "any_header.h:77" : kinds[i] == 'o' ? own : "");
+    }
+    /* Code that is in no file, or in the machine's own; and none. */
+    int from = own_from(kinds, length - 1);
+    look(heap, from < 0 ? heap : callers->sites[from + 2], NULL, "");
+    look_at_line(heap, "");
+    const void *machine = (const void *)((uintptr_t)ask + 1);
+    look(machine, machine, NULL, "");
+    asked++;
+    wrong += sim_frames_own(NULL, within) || *within;
+    free(heap);
+    __asm__ volatile("" : : "r"(&length) : "memory");
 }
 
 static int __attribute__((noinline)) compare(const void *one, const void *other)
@@ -67,6 +101,7 @@ int main(void)
         *(void **)&callers.next[i] = dlsym(i == 2 ? bare : program, names[i]);
     *(int (**)(const void *, const void *))dlsym(program, "callers_compare") = compare;
     asking = &callers;
+    own_line = *(const int *)dlsym(program, "callers_own_line");
     uint64_t state = 3;
     for (int i = 0; i < CHAINS; i++) {
         char kinds[CALLERS_MAX] = "";

@@ -7,7 +7,6 @@
 #include "sim/worlds/world.h"
 #include "tests/machine/compiled.h"
 #include "tests/machine/told.h"
-#include "tests/sanitized.h"
 #include "tests/tap.h"
 
 #include <stdarg.h>
@@ -86,8 +85,7 @@ __attribute__((noinline)) void told_above(void *buffer, int count, MPI_Datatype 
 
 static int run(void *context, int rank)
 {
-    static const struct told_test test = {called, told_allocate, release,
-                                          !SANITIZED_ADDRESS && !SANITIZED_THREAD};
+    static const struct told_test test = {called, told_allocate, release};
     static const char *const parts[] = {"told_places", "told_pointers", "told_arguments",
                                         "told_again"};
     (void)rank;

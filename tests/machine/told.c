@@ -887,20 +887,6 @@ static NOINLINE void one_place(void)
     }
 }
 
-/* Frames of one size, one after the other: the buffer lies where the other one's did. */
-static NOINLINE void as_ints(void)
-{
-    int same[8] = {0};
-    given(same, 8, MPI_INT);
-    __asm__ volatile("" : : "r"(same) : "memory");
-}
-static NOINLINE void as_floats(void)
-{
-    float same[8] = {0};
-    given(same, 8, MPI_INT);
-    __asm__ volatile("" : : "r"(same) : "memory");
-}
-
 /* Objects of other sizes and other makers where those before lay. */
 static NOINLINE void one_object(void)
 {
@@ -948,10 +934,6 @@ void told_again(const struct told_test *given_test)
 {
     test = given_test;
     one_place();
-    for (int i = 0; i < 2 && test->callers; i++) {
-        RIGHT(as_ints());
-        WRONG(as_floats(), OTHER("MPI_INT", 0, "same", "float", FLOAT4));
-    }
     elsewhere();
     recycled(); /* from now on what is allocated may lie where another was */
     one_object();

@@ -25,7 +25,6 @@ struct told_test {
     /* Memory that is known as an object of the heap; the next one lies where the last one lay that was released. */
     void *(*allocate)(size_t size);
     void (*release)(void *memory);
-    bool callers; /* of a call are told apart, as the machine's own frames below are few */
 };
 
 void told_places(const struct told_test *test);
