@@ -5,7 +5,7 @@
 #include "tests/checker/check_program.h"
 #include "tests/dice.h"
 
-enum { PROGRAMS = 4000, RANKS_MOST = 4, CALLS_MOST = 160, STEPS_MOST = 26, COMMS = 3, NONE = -1 };
+enum { PROGRAMS = 4000, RANKS_MOST = 4, CALLS_MOST = 160, STEPS_MOST = 26, COMMS = 4, NONE = -1 };
 
 struct call {
     enum op_kind kind;
@@ -133,10 +133,11 @@ static void wait_for(struct run *run, int start)
 
 static void collect(struct run *run, uint64_t *dice)
 {
-    static const enum op_kind kinds[] = {OP_BARRIER, OP_ALLREDUCE, OP_BCAST, OP_SCATTER,
-                                         OP_REDUCE,  OP_GATHER,    OP_SCAN,  OP_EXSCAN};
+    static const enum op_kind kinds[] = {OP_BARRIER, OP_ALLREDUCE, OP_ALLTOALL, OP_BCAST,
+                                         OP_SCATTER, OP_SCATTERV,  OP_REDUCE,   OP_GATHER,
+                                         OP_GATHERV, OP_SCAN,      OP_EXSCAN};
     int comm = (int)dice_below(dice, COMMS), root = (int)dice_below(dice, (uint32_t)run->ranks);
-    enum op_kind kind = kinds[dice_below(dice, 8)];
+    enum op_kind kind = kinds[dice_below(dice, 11)];
     if (!has(run, comm, root))
         return;
     for (int rank = 0; rank < run->ranks; rank++)
@@ -215,7 +216,11 @@ static void write_run(struct run *run, struct program *p)
                 list[size++] = rank;
         comms[comm] = program_comm(p, size, list);
     }
-    snprintf(p->trace->comms[comms[2]].name, sizeof p->trace->comms[0].name, "results: any order");
+    static const char *const names[COMMS] = {"x", ": any order?", "results: any order",
+                                             ": any order"};
+    for (int comm = 0; comm < COMMS; comm++)
+        snprintf(p->trace->comms[comms[comm]].name, sizeof p->trace->comms[0].name, "%s",
+                 names[comm]);
     for (int rank = 0; rank < run->ranks; rank++)
         for (int i = 0; i < run->count; i++) {
             struct call *call = &run->calls[i];
@@ -257,9 +262,11 @@ static bool goes_to(const struct call *from, const struct call *to)
     switch (from->kind) {
     case OP_BCAST:
     case OP_SCATTER:
+    case OP_SCATTERV:
         return from->rank == from->peer;
     case OP_REDUCE:
     case OP_GATHER:
+    case OP_GATHERV:
         return to->rank == to->peer;
     case OP_SCAN:
     case OP_EXSCAN:
@@ -313,7 +320,7 @@ static int first_of(const struct run *run, int receive, int sender)
 static int rival_of(const struct run *run, int receive)
 {
     const struct call *at = &run->calls[receive];
-    if (!is_receive(at) || at->peer != TRACE_ANY || at->match == NONE || at->comm == 2)
+    if (!is_receive(at) || at->peer != TRACE_ANY || at->match == NONE || at->comm >= 2)
         return NONE;
     int known = at->kind == OP_RECV ? receive : at->waited;
     for (int sender = 0; sender < run->ranks; sender++) {
