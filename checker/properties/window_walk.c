@@ -87,8 +87,10 @@ static void over(const struct window_walk *walk, struct judged *judged)
     judged->at = access->rank;
     if (window_access_is_instant(access))
         judged->done = 2 * access->op + 1;
-    else if (window_access_is_local(access))
-        judged->done = 2 * access->done + 2;
+    else if (window_access_is_local(
+                 access)) /* a fence is everybody's: the next epoch comes after it */
+        judged->done = 2 * access->done +
+                       (done < trace->op_count && trace->ops[done].kind == OP_WIN_FENCE ? 1 : 2);
     else if (!window_access_reads(access) && done < trace->op_count &&
              trace->ops[done].kind == OP_WIN_COMPLETE)
         over_at_target(walk, judged);

@@ -191,7 +191,7 @@ static void tell_more(const struct present *present, const struct result *result
     char text[200], others[64] = "";
     for (size_t i = 0; i < trace->op_count; i++) {
         choices += trace->ops[i].peer == TRACE_ANY || trace->ops[i].kind == OP_WAITANY;
-        pending += check_is_start(&trace->ops[i]);
+        pending += check_is_start(&trace->ops[i]) || op_kind_accesses(trace->ops[i].kind);
     }
     if (choices)
         snprintf(others, sizeof others, ", other outcomes of %zu wildcard%s", choices,

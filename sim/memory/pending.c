@@ -165,11 +165,13 @@ struct start {
     bool told;
 };
 
-static void tell_overlap(struct start *start, const struct sim_pending_entry *earlier,
+static void tell_overlap(struct start *start, struct sim_pending_entry *earlier,
                          const struct sim_region *later, uintptr_t at)
 {
     char text[256];
     start->told = true;
+    if (!earlier->orphan && later->written)
+        earlier->checksum = 0; /* what changes is told here */
     if (earlier->group == start->group && earlier->region.written && later->written)
         snprintf(text, sizeof text,
                  "two blocks of the %s of one %s overlap, %zu bytes into the later", later->side,
@@ -211,7 +213,7 @@ static void compare(struct start *start, const struct sim_region *region, struct
         return; /* an epoch may send one variable many thousand times */
     for (size_t i = first_reaching(pending, hull.low);
          i < pending->count && pending->entries[i].hull.low < hull.high && !start->told; i++) {
-        const struct sim_pending_entry *entry = &pending->entries[i];
+        struct sim_pending_entry *entry = &pending->entries[i];
         uintptr_t at;
         if (entry->hull.high <= hull.low || (!entry->region.written && !region->written))
             continue;
@@ -408,6 +410,62 @@ static void tell_scope_left(struct sim_rank *rank, struct sim_pending_entry *ent
     record_note_of(entry->operation, NULL, "B001", text);
 }
 
+void sim_pending_guard(struct sim_rank *rank, const struct sim_region *region, const void *owner)
+{
+    struct sim_pending *pending = rank->pending;
+    size_t bytes = region->count * region->type->size;
+    if (bytes > SIM_REGION_GUARDED) {
+        pending->unseen_large++;
+        return;
+    }
+    uintptr_t low = sim_region_hull(region).low;
+    lock(pending);
+    size_t begin = 0, end = pending->count;
+    while (begin < end) {
+        size_t middle = begin + (end - begin) / 2;
+        if (pending->entries[middle].hull.low <= low)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    for (; begin > 0 && pending->entries[begin - 1].hull.low == low;
+         begin--) { /* the last comes last */
+        struct sim_pending_entry *entry = &pending->entries[begin - 1];
+        if (entry->owner != owner || entry->group != pending->groups)
+            break;
+        if (entry->region.side == region->side && bytes)
+            entry->checksum = sim_region_checksum(region);
+    }
+    unlock(pending);
+}
+
+static void look_at(struct sim_pending_entry *entry)
+{
+    char text[128];
+    bool changed = entry->checksum && !entry->orphan && !entry->write_told &&
+                   entry->checksum != sim_region_checksum(&entry->region);
+    if (!entry->orphan)
+        entry->checksum = 0;
+    if (!changed)
+        return;
+    entry->write_told = true;
+    snprintf(text, sizeof text, "the %s of a pending %s was changed before it completed",
+             entry->region.side, entry->name);
+    record_note_of(entry->operation, NULL, "B001", text);
+}
+
+void sim_pending_look(struct sim_rank *rank, const void *owner)
+{
+    struct sim_pending *pending = rank->pending;
+    if (pending->instrumented)
+        return;
+    lock(pending);
+    for (size_t i = 0; i < pending->count; i++)
+        if (owns(&pending->entries[i], owner))
+            look_at(&pending->entries[i]);
+    unlock(pending);
+}
+
 bool sim_pending_end(struct sim_rank *rank, const void *owner)
 {
     struct sim_pending *pending = rank->pending;
@@ -424,6 +482,7 @@ bool sim_pending_end(struct sim_rank *rank, const void *owner)
     for (size_t i = 0; i < pending->count; i++)
         if (owns(&pending->entries[i], owner)) {
             tell_scope_left(rank, &pending->entries[i]);
+            look_at(&pending->entries[i]);
             told |= pending->entries[i].read_told || pending->entries[i].write_told;
         }
     remove_of(rank, owner, 0);

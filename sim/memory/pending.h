@@ -31,7 +31,8 @@ struct sim_pending_entry {
     bool orphan;        /* a freed send */
     bool read_told, write_told;
     struct sim_scope scope; /* that its variable lives in */
-    uint64_t checksum;      /* of an orphan that nobody else watches; 0: not taken */
+    uint64_t
+        checksum; /* where nobody else watches: an orphan, memory of an access to a window; 0: not taken */
 };
 
 /* What a thread that the rank has started did to a region: it has no recorder, so the rank tells. */
@@ -91,6 +92,10 @@ void sim_pending_used(const char *name, const struct sim_used *sides, size_t cou
                       const void *site);
 /* What the rank's last operation brought under `owner` ends with `request`, too. */
 void sim_pending_also(struct sim_rank *rank, const void *owner, const void *request);
+/* What is in a region that the last operation under `owner` brought stays there until the operation
+ * is complete: compared when `owner` ends, and before, by whoever ends it only after others may go on. */
+void sim_pending_guard(struct sim_rank *rank, const struct sim_region *region, const void *owner);
+void sim_pending_look(struct sim_rank *rank, const void *owner);
 /* All that is under `owner` belongs to this operation of the recorder's; 0: to none so far. */
 void sim_pending_operation(struct sim_rank *rank, const void *owner, uint32_t operation);
 /* True: an access to one of its regions was reported. */

@@ -183,6 +183,13 @@ static const void *owner_of(const struct sim_win *win, int target)
     return (const void *)((uintptr_t)&win->window->parts[target] | 1u);
 }
 
+void sim_win_look(const struct sim_win *win)
+{
+    if (sim_pending_any(win->owner))
+        for (int i = 0; i < win->window->size; i++)
+            sim_pending_look(win->owner, owner_of(win, i));
+}
+
 void sim_win_completed(struct sim_win *win, int target)
 {
     if (!win->owner->pending)
@@ -193,9 +200,10 @@ void sim_win_completed(struct sim_win *win, int target)
         sim_pending_end(win->owner, owner_of(win, i));
 }
 
-static void own(struct sim_win *win, const struct sim_access *access)
+/* The memory of the origin that an access needs: how many regions. */
+enum { REGIONS = 3 };
+static size_t regions_of(const struct sim_access *access, struct sim_region regions[REGIONS])
 {
-    struct sim_region regions[3];
     size_t count = 0;
     if (access->origin.type && access->origin.buffer)
         regions[count++] =
@@ -209,7 +217,32 @@ static void own(struct sim_win *win, const struct sim_access *access)
         regions[count++] =
             (struct sim_region){(uintptr_t)access->result.buffer, access->result.type,
                                 (size_t)access->result.count, true, "result buffer"};
+    return count;
+}
+
+static void own(struct sim_win *win, const struct sim_access *access)
+{
+    struct sim_region regions[REGIONS];
+    size_t count = regions_of(access, regions);
     sim_pending_add(win->owner, regions, count, access->function, owner_of(win, access->rank));
+}
+
+/* Its data have moved: from now on the program leaves that memory alone. Windows' memory is left out,
+ * which others may change: those are races (B003). */
+static void guard(struct sim_win *win, const struct sim_access *access)
+{
+    struct sim_rank *rank = win->owner;
+    struct sim_region regions[REGIONS];
+    if (!rank->pending || rank->pending->instrumented)
+        return;
+    for (size_t i = regions_of(access, regions); i-- > 0;) {
+        struct sim_hull hull = sim_region_hull(&regions[i]);
+        uintptr_t low = 0, high = UINTPTR_MAX;
+        if (regions[i].written && rank->world->options.late_receives)
+            continue;
+        if (sim_history_outside(rank, hull.low, &low, &high) && hull.high <= high)
+            sim_pending_guard(rank, &regions[i], owner_of(win, access->rank));
+    }
 }
 
 static void remember(struct sim_win *win, const struct sim_access *access)
@@ -265,6 +298,8 @@ static int run(struct sim_access *access)
     bool gone = !win->window->parts[access->rank].win;
     if (!gone)
         error = sim_carry_now_or_late(win, access);
+    if (!gone && !error)
+        guard(win, access);
     sim_world_changed(win->owner->world);
     sim_world_leave(win->owner->world);
     if (gone)
@@ -391,7 +426,8 @@ int PMPI_Compare_and_swap(const void *origin, const void *compared, void *result
     own(at, &access);
     remember(at, &access);
     sim_world_enter(at->owner->world);
-    sim_carry_now_or_late(at, &access);
+    if (!sim_carry_now_or_late(at, &access))
+        guard(at, &access);
     sim_world_changed(at->owner->world);
     sim_world_leave(at->owner->world);
     return MPI_SUCCESS;

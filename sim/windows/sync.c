@@ -75,6 +75,7 @@ int PMPI_Win_fence(int assertion, MPI_Win handle)
             sim_carry_complete(win, -1, true);
             sim_world_leave(win->owner->world);
         }
+        sim_win_look(win);
         error = sim_win_barrier(win);
     }
     if (error)

@@ -110,6 +110,8 @@ char *sim_win_address(struct sim_win *win, int target, MPI_Aint displacement,
                       int *error);
 /* What accesses to a target own of the caller's memory is free again; -1: all targets. */
 void sim_win_completed(struct sim_win *win, int target);
+/* Whether the program has changed memory of accesses that are under way: before anybody may know that they are complete. */
+void sim_win_look(const struct sim_win *win);
 
 /* MPI_Put and the others where fastpath.c does not do: any arguments, right or wrong. */
 int sim_put_long(const void *origin, int count, MPI_Datatype type, int target_rank,
