@@ -82,6 +82,7 @@ static struct late late = {1, 2, {3, 4, 5}};
 static int static_ints[6];
 static float static_floats[6];
 static double *static_pointer;
+static long static_address; /* a number, whatever it is */
 static int *static_small;
 
 /* ---- places ---- */
@@ -336,6 +337,7 @@ static NOINLINE void given_behind(void *buffer, int count, MPI_Datatype type)
 static NOINLINE void silent_pointers(void)
 {
     void *volatile any = raw(32);
+    static_address = (long)any;
     UNTOLD(BCAST(any, 4, MPI_DOUBLE));
     UNTOLD(BCAST(any, 4, MPI_LONG));
     RIGHT(BCAST(any, 32, MPI_BYTE));
@@ -499,6 +501,18 @@ static NOINLINE void *made_perhaps(size_t size, double *none)
     return made;
 }
 
+static NOINLINE void *made_alone(void)
+{
+    double *made = test->allocate(40);
+    made[0] = made[1] = 1;
+    return made;
+}
+static NOINLINE void *made_as_number(void)
+{
+    long made = (long)test->allocate(40);
+    static_address += made != 0;
+    return (void *)made;
+}
 static NOINLINE void *made_letters(size_t size)
 {
     char *made = test->allocate(size);
@@ -552,6 +566,10 @@ static NOINLINE void allocations(void)
         WRONG(given((double *)makers[i](40, 0) + 2, 3, MPI_LONG),
               OTHER("MPI_LONG", 0, POINTEE "made", "double", FLOAT8));
     }
+    RIGHT(given(made_alone(), 5, MPI_DOUBLE));
+    WRONG(given(made_alone(), 5, MPI_LONG), OTHER("MPI_LONG", 0, POINTEE "made", "double", FLOAT8));
+    UNTOLD(given(made_as_number(), 5, MPI_DOUBLE));
+    UNTOLD(given(made_as_number(), 5, MPI_LONG));
     RIGHT(given(made_letters(40), 5, MPI_LONG));
     RIGHT(given(made_letters(40), 10, MPI_FLOAT));
     UNTOLD(given(made_before_another(40), 5, MPI_DOUBLE));
