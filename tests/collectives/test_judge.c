@@ -6,6 +6,8 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* 3 t, and a bump around 0 that only steps above its width see, or another slope there. */
 struct function {
@@ -96,8 +98,175 @@ static void offsets(void)
     tap_is_int(wrong, 0, "steps are rounded as the input's type has it");
 }
 
+/* ---- families ---- */
+
+/* One slope to each side of a point `at`, a jump there, and something smooth. */
+struct corner {
+    double left, right, jump, at, curve;
+};
+
+static double corner_at(const struct corner *corner, double t)
+{
+    double x = t - corner->at;
+    return (x < 0 ? corner->left : corner->right) * x + (x > 0 ? corner->jump : 0) +
+           corner->curve * sin(t);
+}
+
+static double corner_change(void *context, double *up, double *down)
+{
+    return corner_at(context, *up) - corner_at(context, *down);
+}
+
+static struct gradcheck_row corner_judged(struct corner corner, double analytic, int ties)
+{
+    struct gradcheck_row row = {.check.method = "central"};
+    struct judged judged = {.function = corner_change,
+                            .context = &corner,
+                            .analytic = analytic,
+                            .step = 0x1p-5,
+                            .noise = 1e-15,
+                            .centers_max = SIZE_MAX,
+                            .ties_max = ties,
+                            .scale = 1,
+                            .factor = 1};
+    gradcheck_judge(&judged, &row);
+    return row;
+}
+
+/* Whether `x` of the way from one slope to the other is what some ranks that are tied may take. */
+static bool is_share(double x, int ties)
+{
+    for (int parts = 1; parts <= ties; parts++)
+        if (fabs(x * parts - rint(x * parts)) < 1e-9)
+            return true;
+    return false;
+}
+
+/* Of two slopes the gradient is one, or the share of each of some ranks; any other between is nobody's to judge, and
+ * what lies outside is wrong. */
+static void corners(void)
+{
+    static const double slopes[][2] = {{0, 1}, {1, -2}, {-3, -1}, {5, 2}, {1e-3, 2e-3}, {-1, 1}};
+    unsigned wrong = 0, otherwise = 0;
+    for (size_t s = 0; s < sizeof slopes / sizeof *slopes; s++)
+        for (int ties = 1; ties <= 8; ties++)
+            for (int k = -60; k <= 180; k += 4) { /* in parts of 120 */
+                double low = fmin(slopes[s][0], slopes[s][1]),
+                       high = fmax(slopes[s][0], slopes[s][1]);
+                double x = k / 120.0, analytic = low + (high - low) * x;
+                struct corner corner = {slopes[s][0], slopes[s][1], 0, 0, 0};
+                struct gradcheck_row row = corner_judged(corner, analytic, ties);
+                bool ok = (x > -1e-9 && x < 1 + 1e-9) && (is_share(x, ties) || k == 60);
+                bool between = x > 0 && x < 1 && !ok;
+                wrong += row.check.ok != ok;
+                wrong += between != (row.check.undecided && !strcmp(row.check.undecided, "kink"));
+                otherwise += k != 60 && strcmp(row.check.method, "one-sided") != 0;
+                wrong += fabs(row.check.analytic - analytic) > 0;
+                double nearest = x < 0 ? low : x > 1 ? high : analytic;
+                wrong += fabs(row.check.numeric - nearest) > 1e-6 * (high - low);
+                wrong += fabs(row.check.error - fabs(analytic - nearest)) > 1e-6 * (high - low);
+            }
+    tap_is_int(wrong, 0, "at a corner: its slopes and the shares of them, nothing outside");
+    tap_is_int(otherwise, 0, "each is judged to both sides, but for the middle");
+}
+
+/* However near the corner is, or how curved the rest: the slope at the point itself is right, and no other. */
+static void corners_nearby(void)
+{
+    unsigned wrong = 0, told = 0, unjust = 0, cases = 0;
+    for (int k = 1; k <= 24; k++)
+        for (int side = -1; side <= 1; side += 2)
+            for (int curve = 0; curve < 3; curve++) {
+                struct corner corner = {1, 3, 0, side * ldexp(0.7, -k), curve};
+                double slope = (side > 0 ? 1 : 3) + corner.curve;
+                struct gradcheck_row right = corner_judged(corner, slope, 2);
+                struct gradcheck_row other = corner_judged(corner, slope + 7, 2);
+                unjust += !right.check.ok && !right.check.undecided;
+                wrong += other.check.ok;
+                told += !other.check.undecided;
+                cases++;
+            }
+    tap_is_int(unjust, 0, "beside a corner a right slope is never called wrong");
+    tap_is_int(wrong, 0, "and one that neither side has never right");
+    tap_ok(told * 10 >= cases * 9, "but wrong (%u of %u)", told, cases);
+}
+
+/* Where the value jumps at the point no slope is seen. */
+static void jumps(void)
+{
+    unsigned accepted = 0, accused = 0;
+    for (int k = 0; k < 12; k++)
+        for (int slope = -2; slope <= 2; slope++) {
+            struct corner corner = {slope, slope, ldexp(1, -k), 0, 0};
+            struct gradcheck_row row = corner_judged(corner, slope, 2);
+            accused += !row.check.ok && !row.check.undecided;
+            accepted += corner_judged(corner, slope + 1000.0, 2).check.ok;
+        }
+    tap_is_int(accused, 0, "at a jump a gradient that does not see it is not accused");
+    tap_is_int(accepted, 0, "and no steep one taken");
+}
+
+/* The row's answer from given numbers. */
+static void verdicts(void)
+{
+    static const double numbers[] = {0, 1, -1, 1.5, 1e-300, 1e-290, 3e-280, 1e10, INFINITY, NAN};
+    static const double tolerances[] = {0, 0.5, 0.49, 1e-301, 1e-285, 2, INFINITY, NAN};
+    enum { NUMBERS = sizeof numbers / sizeof *numbers };
+    unsigned wrong = 0;
+    for (size_t a = 0; a < NUMBERS; a++)
+        for (size_t n = 0; n < NUMBERS; n++)
+            for (size_t t = 0; t < sizeof tolerances / sizeof *tolerances; t++)
+                for (int doubted = 0; doubted < 2; doubted++) {
+                    struct gradcheck_row row = {.evaluations = 5};
+                    struct judged judged = {.analytic = numbers[a]};
+                    struct difference numeric = {.step = 3,
+                                                 .value = numbers[n],
+                                                 .tolerance = tolerances[t],
+                                                 .order = 2,
+                                                 .evaluations = 7};
+                    gradcheck_verdict(&row, &judged, numeric, doubted ? "kink" : NULL);
+                    double error = fabs(numbers[a] - numbers[n]), own = fabs(numbers[a]);
+                    double size =
+                        own >= fabs(numbers[n]) || isnan(numbers[n]) ? own : fabs(numbers[n]);
+                    size = isnan(own) ? fabs(numbers[n]) : size;
+                    bool near = error <= tolerances[t], tiny = size < ldexp(1, -1022 + 64);
+                    const char *doubt = doubted ? "kink" : tiny && !near ? "noise" : NULL;
+                    if (!isfinite(numbers[a]))
+                        doubt = NULL; /* that is wrong, whatever is seen */
+                    wrong += row.check.ok != (!doubt && near);
+                    wrong += doubt ? !row.check.undecided || strcmp(row.check.undecided, doubt) != 0
+                                   : row.check.undecided != NULL;
+                    wrong += row.evaluations != 12 || row.check.step != 3 || row.order != 2;
+                    bool relative = size > 0 && isfinite(size);
+                    wrong += relative && fabs(row.check.relative * size - error) > 1e-12 * error;
+                    wrong += size == 0 && row.check.relative != 0;
+                }
+    tap_is_int(wrong, 0, "a row says what was measured, and what it means");
+    for (int ranks = 0; ranks <= 12; ranks++) {
+        struct gradcheck check = {.base.ranks = ranks};
+        wrong += gradcheck_ties_most(&check) != (ranks <= 2 ? 2 : ranks >= 8 ? 8 : ranks);
+    }
+    struct gradcheck_result result = {0};
+    for (size_t i = 0; i < 300; i++) {
+        struct gradcheck_row *row = gradcheck_row_add(&result);
+        wrong += row != &result.rows[i] || result.row_count != i + 1 || row->evaluations ||
+                 row->check.ok || row->check.method || row->epoch;
+        wrong += result.row_room < result.row_count || result.row_room > 64 + 2 * result.row_count;
+        memset(row, 0x55, sizeof *row);
+        row->epoch = (uint32_t)i;
+    }
+    for (size_t i = 0; i < 300; i++)
+        wrong += result.rows[i].epoch != i;
+    free(result.rows);
+    tap_is_int(wrong, 0, "ties are of two ranks to eight; rows are new, and stay");
+}
+
 int main(void)
 {
+    corners();
+    corners_nearby();
+    jumps();
+    verdicts();
     offsets();
     noise_overrules_nothing();
     smaller_step_may_be_right();
