@@ -364,6 +364,39 @@ static void compare_waiting(const struct model *model, const struct reading *rea
     }
 }
 
+/* Who is over, and of a communicator from which somebody receives: the members that are over come first, and the others are counted. */
+static unsigned compare_over(const struct model *model, const struct wait_graph *graph)
+{
+    const struct trace *trace = graph->context->trace;
+    unsigned wrong = 0;
+    for (uint32_t node = 0; node < graph->count; node++)
+        wrong += wait_is_over(graph, node) !=
+                 (node < model->ranks && trace->rank_info[node].state == RANK_FINISHED);
+    for (uint32_t comm = 0; comm <= trace->comm_count; comm++) {
+        const struct wait_anybody *anybody = &graph->anybody[comm];
+        uint32_t seen = 0, open = 0,
+                 size = check_comm_size(trace, comm < trace->comm_count ? comm : TRACE_NO);
+        bool opened = false;
+        if (anybody->node == TRACE_NO)
+            continue;
+        for (uint32_t e = graph->nodes[anybody->node].edge; e != TRACE_NO;
+             e = graph->edges[e].next) {
+            bool over = trace->rank_info[graph->edges[e].to].state == RANK_FINISHED;
+            wrong += over && open;
+            open += !over;
+            opened = opened || (!over && graph->edges[e].to == anybody->opened);
+            seen++;
+        }
+        wrong += seen != size || open != anybody->open || opened != (open > 0);
+    }
+    for (uint32_t node = 0; node < graph->count; node++) {
+        const struct wait_anybody *anybody = wait_anybody_of(graph, node);
+        wrong += !anybody != (graph->nodes[node].own == TRACE_NO);
+        wrong += anybody && graph->edges[graph->nodes[node].edge].to != anybody->node;
+    }
+    return wrong;
+}
+
 static void compare(struct model *model, const struct check_context *context, struct tally *tally)
 {
     struct reading reading;
@@ -387,6 +420,7 @@ static void compare(struct model *model, const struct check_context *context, st
         tally->wrong += length != (size_t)best || (length && !is_path(model, path, length));
     }
     compare_waiting(model, &reading, &graph, tally);
+    tally->wrong += compare_over(model, &graph);
     free(path);
     wait_cycles_release(&cycles);
     wait_graph_release(&graph);
@@ -554,6 +588,45 @@ static void without_communicator(void)
     tap_is_int(tally.cycles, 3, "and stand in cycles");
 }
 
+/* One rank waits for so many messages of one that runs, and for one more of one that has ended or runs, too. */
+static void many_requests(void)
+{
+    static const uint32_t counts[] = {1, 2, 63, 64, 65, 200};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        for (int kind = 0; kind < 2; kind++)
+            for (int ended = 0; ended < 2; ended++) {
+                struct program p = program_new(3);
+                struct check_options options;
+                struct check_context context;
+                struct wait_graph graph;
+                uint32_t starts[201];
+                for (uint32_t k = 0; k < counts[i]; k++)
+                    starts[k] = program_p2p(&p, 0, OP_IRECV, k + 1 < counts[i] ? 1 : 2, 0, 1);
+                for (uint32_t k = 0; k < counts[i]; k++)
+                    p.trace->ops[starts[k]].state = STATE_POSTED;
+                struct trace_plain_op wait = program_op(&p, 0, kind ? OP_WAITANY : OP_WAITALL, 2);
+                wait.comm = TRACE_NO;
+                wait.state = STATE_BLOCKED;
+                uint32_t at = trace_add_op(p.trace, &wait);
+                for (uint32_t k = 0; k < counts[i]; k++)
+                    trace_add_wait(p.trace, at, starts[k], false);
+                p.trace->rank_info[0].state = RANK_BLOCKED;
+                p.trace->rank_info[1].state = RANK_RUNNING;
+                p.trace->rank_info[2].state = ended ? RANK_FINISHED : RANK_RUNNING;
+                p.trace->outcome = OUTCOME_DEADLOCK;
+                program_finish(&p);
+                check_options_init(&options);
+                check_context_init(&context, p.trace, &options);
+                wait_graph_init(&graph, &context);
+                tap_ok(graph.nodes[0].goes == (!ended || (kind && counts[i] > 1)),
+                       "%s %u requests, the last of one who %s", kind ? "any of" : "all of",
+                       counts[i], ended ? "has ended" : "runs");
+                wait_graph_release(&graph);
+                check_context_release(&context);
+                trace_free(p.trace);
+            }
+}
+
 static void many_ranks(void)
 {
     for (uint32_t ended = 1500; ended <= 3000; ended += 1500) {
@@ -569,6 +642,7 @@ int main(void)
     random_hangs();
     random_meetings();
     without_communicator();
+    many_requests();
     many_ranks();
     return tap_done();
 }
