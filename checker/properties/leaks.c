@@ -38,14 +38,30 @@ static bool never_received(const struct trace_op *op)
            (op->state == STATE_COMPLETE || op->state == STATE_POSTED);
 }
 
-/* That the run ended does not make it harmless. */
-static void report_what_waits(struct findings *findings, size_t first)
+/* That the run ended does not make it harmless. NULL: the model of sends says it already. */
+static const char *what_waits(const struct trace *trace, uint8_t kind)
 {
-    for (size_t i = first; i < findings->count; i++)
-        if (strcmp(findings->items[i].code, "L002") == 0)
-            finding_detail(&findings->items[i],
-                           "It was buffered; where sends wait for their receives (--send "
-                           "rendezvous) a blocking one stands for ever.\n");
+    if (kind == OP_BSEND || kind == OP_IBSEND)
+        return "It is still in the buffer that the program attached: MPI_Buffer_detach waits for "
+               "it "
+               "for ever.\n";
+    if (kind == OP_SSEND || kind == OP_ISSEND)
+        return "A synchronous send completes only when it is received: this one never does.\n";
+    return strcmp(trace->model, "eager") ? NULL
+                                         : "It was buffered; where sends wait for their receives "
+                                           "(--send rendezvous) a blocking one stands for ever.\n";
+}
+
+static void report_what_waits(const struct trace *trace, struct findings *findings, size_t first)
+{
+    for (size_t i = first; i < findings->count; i++) {
+        struct finding *finding = &findings->items[i];
+        const char *text = strcmp(finding->code, "L002")
+                               ? NULL
+                               : what_waits(trace, trace->ops[finding->ops[0].op].kind);
+        if (text)
+            finding_detail(finding, "%s", text);
+    }
 }
 
 static bool never_waited(const struct trace_op *op)
@@ -75,8 +91,7 @@ void check_leaks(const struct check_context *context, struct findings *findings)
             report(trace, "L009", "a wait on an inactive request", index, first, findings);
     }
     free(requests);
-    if (strcmp(trace->model, "eager") == 0)
-        report_what_waits(findings, first);
+    report_what_waits(trace, findings, first);
     for (size_t i = first; i < findings->count; i++)
         finding_seal(&findings->items[i], trace);
 }
