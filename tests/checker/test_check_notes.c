@@ -322,10 +322,48 @@ static void notes_told(void)
     places_of_notes();
 }
 
+/* ---- what waits for a message that nobody receives (MPI-4.1, 3.4 and 3.6) ---- */
+
+static void lost_messages(void)
+{
+    static const struct {
+        enum op_kind kind;
+        const char *waits; /* NULL: what the model of the run says of standard sends */
+    } kinds[] = {{OP_SEND, NULL},
+                 {OP_RSEND, NULL},
+                 {OP_BSEND, "MPI_Buffer_detach waits for it"},
+                 {OP_SSEND, "A synchronous send completes only when it is received"}};
+    static const char *const models[] = {"eager", "rendezvous"};
+    for (size_t i = 0; i < 2 * sizeof kinds / sizeof *kinds; i++) {
+        struct program p = program_new(2);
+        struct check_options options;
+        struct findings findings;
+        const char *waits = kinds[i / 2].waits, *standard = "where sends wait for their receives";
+        program_p2p(&p, 0, kinds[i / 2].kind, 1, 7, 1);
+        snprintf(p.trace->model, sizeof p.trace->model, "%s", models[i % 2]);
+        p.trace->outcome = OUTCOME_FINISHED;
+        for (int rank = 0; rank < 2; rank++)
+            p.trace->rank_info[rank] =
+                (struct trace_rank){.state = RANK_FINISHED, .finalized = true};
+        program_finish(&p);
+        check_options_init(&options);
+        check_options_parse(&options, "leaks", NULL);
+        findings_init(&findings);
+        check_trace(p.trace, &options, &findings);
+        const char *detail = findings.count == 1 ? findings.items[0].detail : "";
+        tap_ok(detail && (waits != NULL) == (waits && strstr(detail, waits)) &&
+                   (!waits && i % 2 == 0) == (strstr(detail, standard) != NULL),
+               "%s, %s: what waits is said", op_kind_name(kinds[i / 2].kind), models[i % 2]);
+        findings_release(&findings);
+        trace_free(p.trace);
+    }
+}
+
 int main(void)
 {
     said_open("check_notes", 100);
     disturbed_runs();
+    lost_messages();
     refused_calls();
     notes_of_data();
     notes_told();
