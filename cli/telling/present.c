@@ -191,6 +191,17 @@ static void present_coverage(const struct present *present, const struct result 
                 coverage_demands_text(verdict->missed, words, sizeof words));
 }
 
+/* It ended by itself, and may have done so for want of threads. */
+static bool gave_up_threads(const struct result *result)
+{
+    const struct findings *findings = &result->verdict.findings;
+    bool ended = false;
+    for (size_t i = 0; i < findings->count; i++)
+        ended = ended || strcmp(findings->items[i].code, "X002") == 0;
+    return ended && result->verdict.result.threads_denied &&
+           result->job.world.executor != SIM_THREADS;
+}
+
 /* What is said beside the word and the name: at most a line of it as a rule. */
 void present_verdict(const struct present *present, const struct result *result, bool model)
 {
@@ -243,6 +254,12 @@ void present_verdict(const struct present *present, const struct result *result,
         char *shown = present_short(cause);
         present_hanging(present, 14, 14, shown);
         free(shown);
+    }
+    if (gave_up_threads(result)) {
+        fputs("  threads     ", present->out);
+        present_hanging(present, 14, 14,
+                        "MPI_Init_thread was asked for more than ranks that are fibers are given; "
+                        "--os-threads gives it all levels");
     }
 }
 

@@ -75,4 +75,36 @@ for my $level (sort keys %levels) {
         is($codes, $wrong ? 'M009' : '', "$level: $who calls") or diag($said);
     }
 }
+
+# Programs that give up where they are not given the level that they ask for: fibers have MPI_THREAD_FUNNELED, which the verdict tells
+# whoever may have ended for it.
+open $file, '>', 'demands.c' or die;
+print $file <<'C';
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+int main(int argc, char **argv)
+{
+    int given;
+    MPI_Init_thread(&argc, &argv, atoi(argv[1]), &given);
+    if (!strcmp(argv[2], "abort") && given < MPI_THREAD_MULTIPLE)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    if (!strcmp(argv[2], "exit") && given < MPI_THREAD_MULTIPLE)
+        return 3;
+    MPI_Finalize();
+    return 0;
+}
+C
+close $file;
+for my $level ('funneled', 'serialized', 'multiple') {
+    for my $how ('abort', 'exit', 'bear') {
+        for my $threads ('', '--os-threads') {
+            my $said = `'$simrun' --db none $threads -n 2 demands.c $levels{$level} $how 2>&1`;
+            my $ends = $how ne 'bear' && ($level ne 'multiple' || !$threads);
+            my $told = $ends && !$threads && $level ne 'funneled';
+            is(join(' ', $said =~ /^(FAIL|PASS)/m, $said =~ /^  (threads) .*fibers/m),
+                ($ends ? 'FAIL' : 'PASS') . ($told ? ' threads' : ''), "asks for $level, or $how, $threads") or diag($said);
+        }
+    }
+}
 done_testing;
