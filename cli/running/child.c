@@ -412,9 +412,13 @@ static void record_order(const struct child *child)
 {
     uint64_t missed = 0, forgotten = 0;
     for (int i = 0; i < child->answers_count; i++) {
-        forgotten += child->answers[i].forgotten;
-        for (int r = 0; child->answers[i].rows && r < child->job->world.ranks; r++)
-            missed += child->answers[i].rows[r].missed;
+        bool asked = false; /* else there was nothing to keep */
+        for (int r = 0; child->answers[i].rows && r < child->job->world.ranks; r++) {
+            const struct sim_answers *row = &child->answers[i].rows[r];
+            missed += row->missed;
+            asked |= row->count > 0 || row->unsure;
+        }
+        forgotten += asked && child->answers[i].forgotten;
     }
     record_gap("gradients", missed,
                "the order of messages in further runs: it was not kept behind a receive that is "

@@ -322,6 +322,19 @@ void probe_keep_gradient(struct diff_state *state, size_t index, enum diff_type 
     input->first_pass = first_pass;
 }
 
+const double *probe_base_gradient(const struct diff_state *state, size_t index, size_t parts,
+                                  uint64_t first_pass)
+{
+    const struct diff_probe *base = probe_skips_passes(state) ? state->probe->base : NULL;
+    const struct diff_probe_rank *row = base ? &base->rows[MPIX_World_rank()] : NULL;
+    if (!row || index >= row->input_count)
+        return NULL;
+    const struct probe_input *input = &row->inputs[index];
+    bool same =
+        input->first_pass == first_pass && input->count * diff_type_parts(input->type) == parts;
+    return same ? input->gradient : NULL;
+}
+
 void probe_keep_record(struct diff_state *state, uint32_t epoch, uint32_t sequence, uint32_t record)
 {
     struct diff_probe_rank *row = state->row;

@@ -40,6 +40,10 @@ void probe_note_given(struct diff_state *state, uint32_t epoch);
 /* Collects the gradient of the input met as number `index`, which adds up since `first_pass`. */
 void probe_keep_gradient(struct diff_state *state, size_t index, enum diff_type type, size_t count,
                          const void *values, uint64_t first_pass);
+/* In a world whose passes do nothing: the parts of the gradient that the base world's input had in
+ * the end, where it adds up since the same pass; NULL: none. */
+const double *probe_base_gradient(const struct diff_state *state, size_t index, size_t parts,
+                                  uint64_t first_pass);
 /* Notes the recorder's number of a node. */
 void probe_keep_record(struct diff_state *state, uint32_t epoch, uint32_t sequence,
                        uint32_t record);

@@ -109,6 +109,69 @@ is(lines('once.txt'), 2, 'and what is guarded by diff_is_repeated has happened o
 `timeout 300 '$simrun' --db none --no-gradients -n 2 side.c 2>&1`;
 is(lines('every.txt') + lines('once.txt'), 4, 'without the gradient check it runs once');
 
+# A unit test of an adjoint compares its gradients with what it expects, and ends where they differ: in further runs, too, which have no
+# backward passes. J is sum of w x size x over the ranks, with another w for each loss.
+open $c, '>', 'expects.c' or die;
+print $c <<'END';
+#include <diff.h>
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct diff_tensor *x;
+static int size;
+
+static void expects(double gradient)
+{
+    const double *found = diff_gradient(x);
+    for (size_t i = 0; i < diff_count(x); i++)
+        if (found[i] != gradient * size)
+            MPI_Abort(MPI_COMM_WORLD, 3);
+}
+
+static void loss(double weight)
+{
+    diff_backward(diff_scale(diff_sum(diff_allreduce(x, MPI_SUM, MPI_COMM_WORLD)), weight));
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
+    x = diff_input(tape, "x", DIFF_DOUBLE, 1, (size_t[]){3}, (double[]){1, 2, 3});
+    expects(0);
+    loss(2);
+    if (!strcmp(argv[1], "once"))
+        expects(2);
+    else if (!strcmp(argv[1], "wrong"))
+        expects(3);
+    loss(4);
+    if (!strcmp(argv[1], "twice"))
+        expects(6);
+    if (!strcmp(argv[1], "cleared")) {
+        diff_gradient_clear(x);
+        expects(0);
+        loss(8);
+        expects(8);
+        if (((const double *)diff_values(diff_gradient_tensor(x)))[2] != 8 * size)
+            MPI_Abort(MPI_COMM_WORLD, 3);
+    }
+    diff_tape_free(tape);
+    MPI_Finalize();
+    return 0;
+}
+END
+close $c;
+for my $ranks (1, 3) {
+    for my $form (qw(twice cleared)) {
+        my $told = `timeout 300 '$simrun' --db none -n $ranks expects.c $form 2>&1`;
+        like($told, qr/^PASS .*: finished, (\d+) of \1 gradients right/m, "gradients that are as the program expects, $form, $ranks ranks");
+        unlike($told, qr/not covered|undecided/, 'and no run of the check ended otherwise');
+    }
+    like(`timeout 300 '$simrun' --db none -n $ranks expects.c wrong 2>&1`, qr/^FAIL .*aborted.*at expects\.c:14/ms, 'where they are not, the program ends itself');
+}
+
 # Where the first wrong operation is a missing one, or lies outside of the tape.
 run(qw(--db none -n 3 --mutant gather-untaped op-gather));
 like($out, qr/the value of mul was used outside of the tape \(detached, or by the call named here\): the loss of rank 2 moves with it.*? where rank 0: Gather \S.*?op-gather\.c:14 /,
