@@ -172,6 +172,47 @@ for my $ranks (1, 3) {
     like(`timeout 300 '$simrun' --db none -n $ranks expects.c wrong 2>&1`, qr/^FAIL .*aborted.*at expects\.c:14/ms, 'where they are not, the program ends itself');
 }
 
+# The same of a pass through remote calls: the gradient that it gave is there in further runs, and none before it.
+open $c, '>', 'asks.c' or die;
+print $c <<'END';
+#include <diff.h>
+#include <mpi.h>
+#include <rpc.h>
+#include <string.h>
+
+static void square(struct rpc_call *call)
+{
+    struct diff_tensor *x = rpc_argument(call, 0), *y = diff_mul(x, x);
+    rpc_reply(call, 1, &y);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    rpc_init(MPI_COMM_WORLD);
+    rpc_register("square", square);
+    if (rpc_worker() == 0) {
+        struct diff_tensor *x = diff_input(rpc_tape(), "x", DIFF_DOUBLE, 1, (size_t[]){2}, (double[]){1, 2});
+        uint64_t context = dist_context_new(DIST_FAST);
+        struct diff_tensor *loss = diff_sum(rpc_result(rpc_sync(1, "square", 1, &x), 0));
+        if (!dist_backward(context, 1, &loss, 0))
+            MPI_Abort(MPI_COMM_WORLD, 1);
+        const double *found = diff_values(dist_gradient(context, x));
+        double wanted = strcmp(argv[1], "wrong") ? 2 : 3;
+        if (found[0] != wanted || found[1] != 2 * wanted)
+            MPI_Abort(MPI_COMM_WORLD, 1);
+        dist_context_leave();
+        dist_context_release(context);
+    }
+    rpc_shutdown();
+    MPI_Finalize();
+    return 0;
+}
+END
+close $c;
+like(`timeout 300 '$simrun' --db none -n 2 asks.c right 2>&1`, qr/^PASS .*: finished, 4 of 4 gradients right/m, 'a gradient of remote calls that is as the program expects');
+like(`timeout 300 '$simrun' --db none -n 2 asks.c wrong 2>&1`, qr/^FAIL .*aborted/m, 'and one that is not');
+
 # Where the first wrong operation is a missing one, or lies outside of the tape.
 run(qw(--db none -n 3 --mutant gather-untaped op-gather));
 like($out, qr/the value of mul was used outside of the tape \(detached, or by the call named here\): the loss of rank 2 moves with it.*? where rank 0: Gather \S.*?op-gather\.c:14 /,

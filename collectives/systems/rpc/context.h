@@ -90,6 +90,9 @@ struct rpc_recv *recv_record(struct rpc_worker *worker, struct rpc_context *cont
 struct rpc_recv *recv_of(const struct diff_tensor *x, size_t *index);
 void gradient_accumulate(struct rpc_worker *worker, struct rpc_context *context, uint64_t pass,
                          struct diff_tensor *leaf, struct diff_tensor *gradient);
+/* What passes of this world made of it; NULL: nothing. */
+struct diff_tensor *gradient_passed(struct rpc_worker *worker, uint64_t id,
+                                    const struct diff_tensor *leaf);
 /* The gradient check compares the sum over all passes with the sum of all roots: what a context
  * holds is added up when it goes. */
 void totals_add(struct rpc_worker *worker, const struct rpc_context *context);

@@ -109,7 +109,7 @@ static void stepper_step(struct rpc_call *call)
     stepper->steps++;
     for (size_t i = 0; i < stepper->count; i++) {
         struct diff_tensor *x = rpc_reference_local(stepper->references[i], 0);
-        struct diff_tensor *gradient = x ? dist_gradient(request.context, x) : NULL;
+        struct diff_tensor *gradient = x ? gradient_passed(call->worker, request.context, x) : NULL;
         if (gradient)
             parameter_step(stepper, i, x, gradient);
     }
