@@ -330,9 +330,15 @@ const double *probe_base_gradient(const struct diff_state *state, size_t index, 
     if (!row || index >= row->input_count)
         return NULL;
     const struct probe_input *input = &row->inputs[index];
+    uint32_t last = input->epoch + 1;
+    if (row->epoch_count != last || state->row->epoch_count != last)
+        return NULL;
+    const struct probe_objective *then = &row->objectives[last - 1];
+    const struct probe_objective *now = &state->row->objectives[last - 1];
+    bool ends = then->present && !then->given && then->term_count == now->term_count;
     bool same =
         input->first_pass == first_pass && input->count * diff_type_parts(input->type) == parts;
-    return same ? input->gradient : NULL;
+    return ends && same ? input->gradient : NULL;
 }
 
 void probe_keep_record(struct diff_state *state, uint32_t epoch, uint32_t sequence, uint32_t record)

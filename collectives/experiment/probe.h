@@ -41,7 +41,8 @@ void probe_note_given(struct diff_state *state, uint32_t epoch);
 void probe_keep_gradient(struct diff_state *state, size_t index, enum diff_type type, size_t count,
                          const void *values, uint64_t first_pass);
 /* In a world whose passes do nothing: the parts of the gradient that the base world's input had in
- * the end, where it adds up since the same pass; NULL: none. */
+ * the end, where it adds up since the same pass, and this rank has all its losses behind it: what
+ * is computed further from a gradient stays out of the differences. NULL: none. */
 const double *probe_base_gradient(const struct diff_state *state, size_t index, size_t parts,
                                   uint64_t first_pass);
 /* Notes the recorder's number of a node. */
