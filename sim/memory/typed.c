@@ -541,6 +541,12 @@ static struct seen *seen_of_thread(void)
 
 enum { RUNS = 4, FRAMES = 12 };
 
+/* The place in a table is its lower half; 0 marks a free one. */
+static uint64_t folded(uint64_t key)
+{
+    return (key ^ key >> 32) | 1;
+}
+
 static uint64_t untold_key(const void *site, const struct sim_object_found *object,
                            const void *buffer)
 {
@@ -553,7 +559,7 @@ static uint64_t untold_key(const void *site, const struct sim_object_found *obje
     const char *file = object->size ? NULL : sim_libc_file_of(buffer, &bias);
     uint64_t key = (uintptr_t)site * odd[0] + object->site * odd[1] + (uintptr_t)file * odd[2];
     key += sim_frames_key(__builtin_frame_address(0), odd + 3, FRAMES);
-    return (key ^ key >> 32) | 1;
+    return folded(key);
 }
 
 /* Products that do not wait for each other, with odd numbers drawn at random. */
@@ -579,7 +585,7 @@ static uint64_t key_of(const struct sim_region *region, const void *site,
     factor = odd + 7 + 2 * RUNS;
     /* who called whom */
     key += sim_frames_key(__builtin_frame_address(0), factor, FRAMES);
-    return (key ^ key >> 32) | 1;
+    return folded(key);
 }
 
 /* Whether any file that holds a frame's code, the static variable or the allocation has debug

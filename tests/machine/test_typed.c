@@ -55,8 +55,25 @@ static void *allocate(size_t size)
     return memory;
 }
 
+/* Of another rank, and of absolute addresses. */
+static void ask_nothing(const struct buffer *buffer)
+{
+    static struct sim_rank other;
+    for (int i = 0; i < 2; i++) {
+        struct sim_region region = {i ? (uintptr_t)buffer->at : 0, sim_datatype_get(MPI_INT), 1,
+                                    false, "buffer"};
+        struct sim_scope scope = {.file = "none"};
+        enum sim_typed typed =
+            sim_typed_check(i ? &other : sim_current_rank, &region, "Send", "reads", &scope);
+        if ((typed != SIM_TYPED_NOT_KNOWN || scope.file) && !*wrong)
+            snprintf(wrong, sizeof wrong, "%s: what is not asked is answered by %d", buffer->place,
+                     typed);
+    }
+}
+
 static void ask(const struct buffer *buffer)
 {
+    ask_nothing(buffer);
     for (int m = 0; m < MOVED; m++) {
         size_t fit = buffer->size * buffer->count / moved[m].size,
                counts[] = {1, fit, fit + 1, buffer->count};
@@ -78,9 +95,17 @@ static void ask(const struct buffer *buffer)
                 continue; /* objects tell that themselves; nothing points to the middle of one */
             bool right =
                 expected_right(buffer, m, counts[i], buffer->pointed && !known ? 0 : buffer->count);
-            enum sim_typed typed = SIM_TYPED_NOT_KNOWN;
+            struct sim_scope scopes[2] = {{.file = "none"}, {.file = "none"}};
+            enum sim_typed typed, answers[2];
             for (int again = 0; again < 2; again++) /* what is remembered is the same */
-                typed = sim_typed_check(sim_current_rank, &region, "Send", "reads", &scope);
+                answers[again] =
+                    sim_typed_check(sim_current_rank, &region, "Send", "reads", &scopes[again]);
+            scope = scopes[1];
+            typed = answers[1];
+            bool same =
+                typed == answers[0] && scopes[0].file == scope.file &&
+                (!scope.file || (scopes[0].variable == scope.variable &&
+                                 scopes[0].block == scope.block && scopes[0].cfa == scope.cfa));
             bool is_right = typed == SIM_TYPED_RIGHT ||
                             (buffer->pointed && !known && typed == SIM_TYPED_UNBOUNDED);
             bool said = right ? is_right : typed == SIM_TYPED_WRONG;
@@ -89,7 +114,7 @@ static void ask(const struct buffer *buffer)
                                          : !scope.file);
             fitting += right;
             misfits += !right;
-            if ((!said || !scoped) && !*wrong)
+            if ((!said || !scoped || !same) && !*wrong)
                 snprintf(wrong, sizeof wrong,
                          "%s of kind %d and size %zu, datatype %d, %zu elements: answer %d, "
                          "expected %s; scope %s",
