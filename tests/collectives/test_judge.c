@@ -206,6 +206,90 @@ static void jumps(void)
     tap_is_int(accepted, 0, "and no steep one taken");
 }
 
+/* A line of which only multiples of `quantum` are left, and what its gradient is at points beside it. */
+struct stairs {
+    double slope, quantum, offset, spread;
+};
+
+static double stairs_change(void *context, double *up, double *down)
+{
+    const struct stairs *stairs = context;
+    double high = stairs->slope * *up + stairs->offset,
+           low = stairs->slope * *down + stairs->offset;
+    if (stairs->quantum > 0)
+        return (rint(high / stairs->quantum) - rint(low / stairs->quantum)) * stairs->quantum;
+    return high - low;
+}
+
+static double stairs_spread(void *context)
+{
+    return ((const struct stairs *)context)->spread;
+}
+
+static struct gradcheck_row stairs_judged(struct stairs stairs, double analytic)
+{
+    struct gradcheck_row row = {.check.method = "central"};
+    struct judged judged = {.function = stairs_change,
+                            .context = &stairs,
+                            .analytic = analytic,
+                            .step = 0x1p-5,
+                            .noise = 1e-15,
+                            .centers_max = SIZE_MAX,
+                            .ties_max = 2,
+                            .factor = 1,
+                            .scale = fabs(analytic),
+                            .stairs_asked = true,
+                            .spread = stairs_spread};
+    gradcheck_judge(&judged, &row);
+    return row;
+}
+
+/* A value that lost its digits stays as it is and jumps: that the gradient of what was meant is another one is no error of it. Where nothing jumps,
+ * it is, whatever else is asked. */
+static void lost_digits(void)
+{
+    unsigned accused = 0, accepted = 0, excused = 0, right = 0, cases = 0;
+    for (int slope = 1; slope <= 5; slope += 2)
+        for (int k = -14; k <= 30; k++)
+            for (int offset = -3; offset <= 3; offset++) {
+                double quantum = ldexp(0x1p-5, k);
+                struct stairs stairs = {slope, quantum, 0.13 * offset * quantum, 0};
+                struct gradcheck_row row = stairs_judged(stairs, slope);
+                accused += !row.check.ok && !row.check.undecided;
+                right += row.check.ok;
+                accepted += stairs_judged(stairs, slope * 1000.0).check.ok;
+                cases++;
+            }
+    for (int slope = -4; slope <= 4; slope++)
+        for (int k = -9; k <= 9; k++) {
+            struct stairs line = {slope, 0, 0, 0};
+            struct gradcheck_row row = stairs_judged(line, slope + ldexp(1, k));
+            excused += row.check.ok || row.check.undecided;
+        }
+    tap_is_int(accused, 0, "stairs accuse nobody (%u of %u right)", right, cases);
+    tap_is_int(accepted, 0, "nor do they take what is much too steep");
+    tap_is_int(excused, 0, "and a line is none");
+}
+
+/* What the gradient differs by at points beside this one it may be off, eight times, and no more. */
+static void spreads(void)
+{
+    unsigned accused = 0, excused = 0;
+    for (int k = -20; k <= -4; k++)
+        for (int slope = 1; slope <= 3; slope++)
+            for (int sign = -1; sign <= 1; sign += 2) {
+                struct stairs line = {slope, 0, 0, ldexp(1, k)};
+                double within = slope + sign * 7.9 * line.spread;
+                double beyond = slope + sign * 8.6 * line.spread;
+                struct gradcheck_row row = stairs_judged(line, within);
+                accused += !row.check.ok && !row.check.undecided;
+                row = stairs_judged(line, beyond);
+                excused += row.check.ok || row.check.undecided;
+            }
+    tap_is_int(accused, 0, "off by less than rounding makes of the gradient itself is not accused");
+    tap_is_int(excused, 0, "off by more is");
+}
+
 /* The row's answer from given numbers. */
 static void verdicts(void)
 {
@@ -266,6 +350,8 @@ int main(void)
     corners();
     corners_nearby();
     jumps();
+    lost_digits();
+    spreads();
     verdicts();
     offsets();
     noise_overrules_nothing();
