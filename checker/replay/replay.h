@@ -31,7 +31,8 @@ struct check_replay {
     uint32_t
         buffered; /* where sends wait: the first that did not, so that a wildcard gets the message it took; TRACE_NO: none */
     bool
-        strayed; /* a wildcard took another message than recorded, so that its rank left the record */
+        strayed; /* a wildcard took another message than recorded, so that its rank left the record, or
+                     got the recorded one because a send was buffered */
     bool crossed; /* two ops met that did not meet in the trace: */
     uint32_t crossing, met;
 };
