@@ -353,7 +353,7 @@ static void lost_messages(void)
         const char *detail = findings.count == 1 ? findings.items[0].detail : "";
         tap_ok(detail && (waits != NULL) == (waits && strstr(detail, waits)) &&
                    (!waits && i % 2 == 0) == (strstr(detail, standard) != NULL),
-               "%s, %s: what waits is said", op_kind_name(kinds[i / 2].kind), models[i % 2]);
+               "%s, %s: what waits is said", op_kind_name((int)kinds[i / 2].kind), models[i % 2]);
         findings_release(&findings);
         trace_free(p.trace);
     }
