@@ -42,9 +42,8 @@ static bool never_received(const struct trace_op *op)
 static const char *what_waits(const struct trace *trace, uint8_t kind)
 {
     if (kind == OP_BSEND || kind == OP_IBSEND)
-        return "It is still in the buffer that the program attached: MPI_Buffer_detach waits for "
-               "it "
-               "for ever.\n";
+        return "It is still in the buffer that the program attached, and MPI_Buffer_detach waits "
+               "for it for ever.\n";
     if (kind == OP_SSEND || kind == OP_ISSEND)
         return "A synchronous send completes only when it is received: this one never does.\n";
     return strcmp(trace->model, "eager") ? NULL

@@ -454,15 +454,22 @@ static void look_at(struct sim_pending_entry *entry)
     record_note_of(entry->operation, NULL, "B001", text);
 }
 
-void sim_pending_look(struct sim_rank *rank, const void *owner)
+static bool between(const void *owner, const void *first, const void *last)
+{
+    return (uintptr_t)owner >= (uintptr_t)first && (uintptr_t)owner <= (uintptr_t)last;
+}
+
+void sim_pending_look(struct sim_rank *rank, const void *first, const void *last)
 {
     struct sim_pending *pending = rank->pending;
     if (pending->instrumented)
         return;
     lock(pending);
-    for (size_t i = 0; i < pending->count; i++)
-        if (owns(&pending->entries[i], owner))
-            look_at(&pending->entries[i]);
+    for (size_t i = 0; i < pending->count; i++) {
+        struct sim_pending_entry *entry = &pending->entries[i];
+        if (between(entry->owner, first, last) || between(entry->also, first, last))
+            look_at(entry);
+    }
     unlock(pending);
 }
 

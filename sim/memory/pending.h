@@ -93,9 +93,10 @@ void sim_pending_used(const char *name, const struct sim_used *sides, size_t cou
 /* What the rank's last operation brought under `owner` ends with `request`, too. */
 void sim_pending_also(struct sim_rank *rank, const void *owner, const void *request);
 /* What is in a region that the last operation under `owner` brought stays there until the operation
- * is complete: compared when `owner` ends, and before, by whoever ends it only after others may go on. */
+ * is complete: compared when `owner` ends, and before, by whoever ends it only after others may go on:
+ * of all owners from `first` to `last`. */
 void sim_pending_guard(struct sim_rank *rank, const struct sim_region *region, const void *owner);
-void sim_pending_look(struct sim_rank *rank, const void *owner);
+void sim_pending_look(struct sim_rank *rank, const void *first, const void *last);
 /* All that is under `owner` belongs to this operation of the recorder's; 0: to none so far. */
 void sim_pending_operation(struct sim_rank *rank, const void *owner, uint32_t operation);
 /* True: an access to one of its regions was reported. */

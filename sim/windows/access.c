@@ -186,8 +186,7 @@ static const void *owner_of(const struct sim_win *win, int target)
 void sim_win_look(const struct sim_win *win)
 {
     if (sim_pending_any(win->owner))
-        for (int i = 0; i < win->window->size; i++)
-            sim_pending_look(win->owner, owner_of(win, i));
+        sim_pending_look(win->owner, owner_of(win, 0), owner_of(win, win->window->size - 1));
 }
 
 void sim_win_completed(struct sim_win *win, int target)

@@ -143,13 +143,13 @@ static inline bool op_kind_on_window(int kind)
     return (kind >= OP_WIN_CREATE && kind <= OP_COMPARE_AND_SWAP) ||
            (kind >= OP_WIN_ALLOCATE && kind <= OP_WIN_CREATE_DYNAMIC);
 }
-/* The name of a class as the database spells it: "p2p", "coll", "wait", "compute", "control". */
 /* One-sided: it accesses memory of a window, and needs memory of its origin until it is complete. */
 static inline bool op_kind_accesses(int kind)
 {
     return (kind >= OP_PUT && kind <= OP_ACCUMULATE) ||
            (kind >= OP_GET_ACCUMULATE && kind <= OP_COMPARE_AND_SWAP);
 }
+/* The name of a class as the database spells it: "p2p", "coll", "wait", "compute", "control". */
 const char *op_class_name(enum op_class class);
 /* The kind with this name (case matters), OP_NONE if none. */
 enum op_kind op_kind_by_name(const char *name);
