@@ -678,6 +678,16 @@ int PMPI_Request_get_status(MPI_Request handle, int *flag, MPI_Status *status)
     return MPI_SUCCESS;
 }
 
+static bool is_open_in_parts(struct sim_request *request)
+{
+    if (!request->partitioned)
+        return false;
+    sim_world_enter(request->owner->world);
+    bool open = is_active(request);
+    sim_world_leave(request->owner->world);
+    return open;
+}
+
 int PMPI_Request_free(MPI_Request *handle)
 {
     struct sim_rank *rank = sim_point_caller("Request_free");
@@ -691,16 +701,14 @@ int PMPI_Request_free(MPI_Request *handle)
         return sim_error_raise(
             comm_of(request), MPI_ERR_REQUEST, "Request_free",
             "the request of a nonblocking collective must be completed, not freed");
-    sim_world_enter(rank->world);
-    bool done = sim_request_done(request), open = request->partitioned && is_active(request);
-    if (open) {
-        sim_world_leave(rank->world);
+    if (is_open_in_parts(request))
         return sim_error_raise(comm_of(request), MPI_ERR_REQUEST, "Request_free",
                                "a partitioned %s that was started must be completed, not freed",
                                request->kind == SIM_REQUEST_SEND ? "send" : "receive");
-    }
-    if (request->persistent)
+    if (request->persistent) /* outside of the monitor: the rank's own lock comes first */
         sim_open_handles_remove(SIM_LIVE_PERSISTENT, (uint64_t)(uintptr_t)request);
+    sim_world_enter(rank->world);
+    bool done = sim_request_done(request);
     if (done)
         sim_request_fill(request);
     if (request->state == SIM_INACTIVE)
