@@ -19,6 +19,21 @@ void sim_frames_find(struct sim_frames *frames);
  * header, "" where it is none; it must have room for DEBUG_LINE_MAX. */
 const void *sim_frames_own(const void *site, char *within);
 
+/* The stack pointer of the function that called MPI and to which the call returns at `site`; 0: not found. */
+static inline uintptr_t sim_frames_stack_of(void *const *frame, const void *site)
+{
+    enum { DEEPEST = 32 };
+    for (int depth = 0; site && depth < DEEPEST; depth++) {
+        void *const *next = frame[0];
+        if (frame[1] == site)
+            return (uintptr_t)(frame + 2);
+        if ((uintptr_t)next - (uintptr_t)frame > 16384 || (uintptr_t)next % sizeof(void *))
+            break;
+        frame = next;
+    }
+    return 0;
+}
+
 /* Whether an address lies on the calling stack below all of them: the function that had a variable
  * there has returned. */
 bool sim_frames_gone(const struct sim_frames *frames, uintptr_t address);

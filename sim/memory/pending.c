@@ -631,12 +631,12 @@ static bool tell_window_lost(struct sim_rank *rank, uintptr_t low, uintptr_t hig
 
 void sim_pending_window_used(struct sim_rank *rank, uintptr_t base)
 {
-    struct sim_frames frames;
+    const void *site = sim_libc_call_site();
     if (!rank->pending || rank->pending->window_lost)
         return;
-    sim_frames_find(&frames);
-    if (sim_frames_gone(&frames, base))
-        tell_window_lost(rank, base, base + 1, SIM_LOST_RETURN, sim_libc_call_site());
+    uintptr_t stack = sim_frames_stack_of(__builtin_frame_address(0), site);
+    if (base < stack && sim_rank_stack_holds(base) && sim_rank_stack_holds(stack))
+        tell_window_lost(rank, base, base + 1, SIM_LOST_RETURN, site);
 }
 
 bool sim_pending_lose(struct sim_rank *rank, uintptr_t address, size_t size, enum sim_lost how,

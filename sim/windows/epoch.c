@@ -129,17 +129,6 @@ static const enum sim_epoch_state next[SIM_EPOCH_CALLS] = {
     [SIM_CALL_UNLOCK] = SIM_EPOCH_LOCK,
 };
 
-/* Whether the window's memory is still there. From the same place of the same frame it is as before. */
-static void look_at_stack(struct sim_win *win, uintptr_t frame)
-{
-    uintptr_t site = (uintptr_t)sim_libc_call_site();
-    if (win->seen_site == site && win->seen_frame == frame)
-        return;
-    sim_pending_window_used(win->owner, (uintptr_t)win->window->parts[win->rank].base);
-    win->seen_site = site;
-    win->seen_frame = frame;
-}
-
 int sim_epoch_move(struct sim_win *win, enum sim_epoch_call call, int target, const char *function)
 {
     struct sim_epoch *epoch = &win->epoch;
@@ -151,7 +140,7 @@ int sim_epoch_move(struct sim_win *win, enum sim_epoch_call call, int target, co
     if (sentence)
         return refuse(win, call, function, sentence);
     if (win->on_stack && call != SIM_CALL_ACCESS)
-        look_at_stack(win, (uintptr_t)__builtin_frame_address(0));
+        sim_pending_window_used(win->owner, (uintptr_t)win->window->parts[win->rank].base);
     if (call == SIM_CALL_ACCESS && epoch->state == SIM_EPOCH_FENCE)
         epoch->state = SIM_EPOCH_FENCE_USED;
     if (call == SIM_CALL_POST)

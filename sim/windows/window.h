@@ -73,9 +73,8 @@ struct sim_win {
     _Atomic bool
         stored; /* the program's own stores since the last synchronisation: as far as seen */
     _Atomic bool helped; /* touched by a thread of its rank that may not call MPI */
-    bool on_stack;       /* the memory that its owner has given: looked at from there last */
-    uintptr_t seen_site, seen_frame;
-    bool waits; /* blocked until something of the window changes */
+    bool on_stack;       /* the memory that its owner has given */
+    bool waits;          /* blocked until something of the window changes */
     struct sim_epoch epoch;
     struct sim_win_access *accesses; /* not complete yet: see history.h */
     size_t access_count, access_room;

@@ -118,4 +118,64 @@ for my $options ('', '--os-threads') {
     }
     like(run($options, -1, 0), qr/^PASS/, "what is there, and what comes after what went $options");
 }
+
+# A window over a variable of a function that has returned, whatever is called next; and over one of a function that is under way, from
+# within others.
+open $out, '>', "$folder/window.c" or die "$folder/window.c: $!";
+print $out <<'C';
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+static const char *how;
+static __attribute__((noinline)) void deep(MPI_Win window, int depth)
+{
+    volatile char room[300] = {0};
+    if (depth) {
+        deep(window, depth - 1 + room[depth]);
+    } else if (!strcmp(how, "fence")) {
+        MPI_Win_fence(0, window), MPI_Win_fence(0, window);
+    } else if (!strcmp(how, "lock")) {
+        MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, window), MPI_Win_unlock(0, window);
+    } else if (!strcmp(how, "lock_all")) {
+        MPI_Win_lock_all(0, window), MPI_Win_unlock_all(window);
+    } else if (!strcmp(how, "post")) {
+        MPI_Group all;
+        MPI_Win_get_group(window, &all);
+        MPI_Win_post(all, 0, window), MPI_Win_start(all, 0, window), MPI_Win_complete(window), MPI_Win_wait(window);
+        MPI_Group_free(&all);
+    }
+}
+static __attribute__((noinline)) MPI_Win make(int right)
+{
+    double here[40] = {0};
+    MPI_Win window;
+    MPI_Win_create(here, sizeof here, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+    deep(window, 5);
+    if (right)
+        MPI_Win_free(&window);
+    return window;
+}
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    how = argv[1];
+    MPI_Win window = make(atoi(argv[2]));
+    if (window != MPI_WIN_NULL) {
+        deep(window, 0);
+        MPI_Win_free(&window);
+    }
+    MPI_Finalize();
+    return 0;
+}
+C
+close $out;
+for my $options ('', '--memory', '--os-threads') {
+    for my $how (qw(fence lock lock_all post free)) {
+        for my $right (0, 1) {
+            my $said = `cd '$folder' && '$simrun' -n 2 --db none $options window.c -- $how $right 2>&1` =~ s/\s+/ /gr;
+            like($said, $right ? qr/^PASS/ : qr/^FAIL.*1 finding.*B001 buffer-in-use: memory of a window lay on the stack of a function that returned/,
+                "a window of what has returned, $how $options: " . ($right ? 'not yet' : 'gone'));
+        }
+    }
+}
 done_testing();
