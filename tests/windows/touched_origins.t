@@ -18,7 +18,7 @@ my $source = dirname(abs_path($0)) . '/touched_origins.c';
 system($simcc, '-o', "$folder/touched", $source) == 0 or BAIL_OUT('touched_origins.c does not compile');
 
 sub said_of {
-    my (@words) = @_;
+    my @words = map { /^(-.*)?$/ ? $_ : "'$_'" } @_;
     my $said = `timeout 60 '$simrun' --db none -n 2 @words 2>&1`;
     return ($said, $? >> 8);
 }
