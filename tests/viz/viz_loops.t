@@ -118,4 +118,30 @@ system("'$simrun' --db none --send batch -n 4 --dot '$batch' pipeline:zero-bubbl
 my $text = do { local (@ARGV, $/) = ($batch); <> } // '';
 like $text, qr{Send #15</TD><TD[^>]*>the rest of a batch on}, 'a matched send of a batch waits for its rest';
 like $text, qr{Isend #7</TD><TD[^>]*>a receive on}, 'the one that holds it waits for a receive';
+
+# Two groups that meet: the leader waits for the other leader, as soon as its own group is there, and an arrow says so.
+open my $meeting, '>', "$folder/meeting.c" or die "$folder/meeting.c: $!";
+print $meeting <<'C';
+#include <mpi.h>
+int main(int argc, char **argv)
+{
+    int rank;
+    MPI_Comm half, both;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+    if (rank != 3)
+        MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, rank % 2 ? 0 : 1, 7, &both);
+    else
+        MPI_Recv(&rank, 1, MPI_INT, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Finalize();
+    return 0;
+}
+C
+close $meeting;
+system("'$simrun' --db none -n 4 --dot '$folder/meeting.dot' '$folder/meeting.c' >'$folder/said' 2>&1");
+$text = do { local (@ARGV, $/) = ("$folder/meeting.dot"); <> } // '';
+like $text, qr{Intercomm_create #2</TD><TD[^>]*>the other group.{0,6}s leader, 1<}, "a leader waits for the other group's";
+like $text, qr{with 1, tag 7, #0 on comm}, 'its label names it and the tag';
+is scalar(() = $text =~ /-> *\S+ *\[color="#D55E00", penwidth=3/g), 3, 'three arrows make the circle';
 done_testing;

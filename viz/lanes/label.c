@@ -41,6 +41,8 @@ static const char *note_of_collective(struct scene *scene, const struct trace_op
     char first[48] = "";
     if (op->form->reduce_op)
         snprintf(first, sizeof first, "%.40s ", trace_reduce_name(op->form->reduce_op));
+    else if (op->peer >= 0 && op->kind == OP_INTERCOMM_CREATE)
+        snprintf(first, sizeof first, "with %d, tag %d, ", op->peer, op->tag);
     else if (op->peer >= 0)
         snprintf(first, sizeof first, "root %d ", op->peer);
     uint64_t number = trace_collective_number(scene->trace, (uint32_t)(op - scene->trace->ops));

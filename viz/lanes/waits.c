@@ -137,6 +137,11 @@ static void wait_for_members(struct scene *scene, const struct standing *standin
                       scene_text(scene, "rank%s %s to join", count > 1 ? "s" : "",
                                  scene_ranks(scene, missing, count, CHARACTERS)),
                       TRACE_NONE);
+    } else if (row->kind == OP_INTERCOMM_CREATE &&
+               row->peer >= 0) { /* all of its group are there */
+        link_wait(scene, standing, mark, row->peer);
+        scene_add_row(scene, row->rank, operation_name(scene, op), "the other group's leader,",
+                      row->peer);
     }
     free(missing);
 }
