@@ -114,10 +114,11 @@ static enum outcome replay_order(struct order_check *check, const uint32_t *orde
     check_plan_init(&plan, check->context, &(struct plan_options){.order = order});
     check_replay_run(&plan, model, &replay);
     bool crossed = replay.crossed && (!pair || is_swapped(&plan, pair));
-    enum outcome outcome = crossed && replay.stuck           ? OUTCOME_CROSSES_AND_HANGS
-                           : crossed                         ? OUTCOME_CROSSES
-                           : replay.stuck && !replay.crossed ? OUTCOME_HANGS
-                                                             : OUTCOME_COMPLETES;
+    bool hangs = check_replay_hangs(&replay);
+    enum outcome outcome = crossed && hangs           ? OUTCOME_CROSSES_AND_HANGS
+                           : crossed                  ? OUTCOME_CROSSES
+                           : hangs && !replay.crossed ? OUTCOME_HANGS
+                                                      : OUTCOME_COMPLETES;
     check_replay_release(&replay);
     check_plan_release(&plan);
     return outcome;
@@ -379,7 +380,7 @@ static void search_model(struct order_check *check, const struct check_plan *pla
     struct cycle_search search = {.reach = check->waiting,
                                   .needs = &needs,
                                   .components = &components,
-                                  .reference_is_safe = !replay.stuck,
+                                  .reference_is_safe = !check_replay_hangs(&replay),
                                   .excluded = crosses_instead,
                                   .context = check};
     unsigned found = 0;

@@ -758,7 +758,7 @@ void check_replay_watch(const struct check_plan *plan, enum check_model model,
     *replay = (struct check_replay){.at = check_new(machine.lanes, sizeof *replay->at),
                                     .buffered = machine.first_buffered};
     for (uint32_t rank = 0; rank < machine.lanes; rank++) {
-        replay->strayed = replay->strayed || machine.astray[rank] || machine.buffered;
+        replay->strayed = replay->strayed || machine.astray[rank];
         bool ended = machine.next[rank] == machine.lane_begin[rank + 1];
         replay->at[rank] = ended ? TRACE_NO : op_at(&machine, machine.next[rank]);
         replay->stuck = replay->stuck || !ended;

@@ -31,8 +31,7 @@ struct check_replay {
     uint32_t
         buffered; /* where sends wait: the first that did not, so that a wildcard gets the message it took; TRACE_NO: none */
     bool
-        strayed; /* a wildcard took another message than recorded, so that its rank left the record, or
-                     got the recorded one because a send was buffered */
+        strayed; /* a wildcard took another message than recorded, so that its rank left the record */
     bool crossed; /* two ops met that did not meet in the trace: */
     uint32_t crossing, met;
 };
@@ -53,6 +52,11 @@ void check_replay_watch(const struct check_plan *plan, enum check_model model,
                         const struct replay_watch *watch, struct check_replay *replay);
 void check_replay_run(const struct check_plan *plan, enum check_model model,
                       struct check_replay *replay);
+/* It stands, and no send was buffered on the way while others wait. */
+static inline bool check_replay_hangs(const struct check_replay *replay)
+{
+    return replay->stuck && replay->buffered == TRACE_NO;
+}
 void check_replay_release(struct check_replay *replay);
 
 #endif
