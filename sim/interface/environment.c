@@ -3,9 +3,9 @@
 #include "sim/communicators/comm.h"
 #include "sim/communicators/info.h"
 #include "sim/interface/leaks.h"
+#include "sim/memory/memory.h"
 #include "sim/memory/objects.h"
 #include "sim/memory/pending.h"
-#include "sim/memory/wraps.h"
 #include "sim/messages/bsend.h"
 #include "sim/messages/point.h"
 #include "sim/worlds/error.h"
@@ -190,7 +190,7 @@ int PMPI_Free_mem(void *base)
 {
     if (sim_point_outside("Free_mem"))
         return MPI_ERR_OTHER;
-    sim_wraps_free(base, sim_libc_call_site());
+    sim_memory_free(base, sim_libc_call_site());
     return MPI_SUCCESS;
 }
 

@@ -1,8 +1,8 @@
 /* What programs call of libc that allocates, or that moves memory out of the compiler's sight; text is
  * in strings.c, and formats.c prints. See wraps.h. */
 #include "sim/libc/output.h"
+#include "sim/memory/memory.h"
 #include "sim/memory/objects.h"
-#include "sim/memory/pending.h"
 #include "sim/memory/wraps.h"
 #include "sim/worlds/fault.h"
 #include "sim/worlds/rank.h"
@@ -108,17 +108,6 @@ WRAP(void *, calloc, (size_t count, size_t size))
     return memory;
 }
 
-/* What is under way must not lose its memory. False: it does, which was reported; it is never given
- * back, or what is written there later would be in memory of somebody else. */
-static bool release(void *memory, const void *site)
-{
-    size_t size = sim_objects_size(memory);
-    bool lost =
-        size && sim_pending_lose(sim_current_rank, (uintptr_t)memory, size, SIM_LOST_FREE, site);
-    sim_objects_remove(memory);
-    return !lost;
-}
-
 WRAP(void *, realloc, (void *old, size_t size))
 {
     if (denied())
@@ -126,7 +115,7 @@ WRAP(void *, realloc, (void *old, size_t size))
     enum { SMALL = 64 << 10 }; /* is copied, so that what it was can be held back */
     size_t before = overwrites() ? sim_objects_size(old) : 0;
     size_t had = sim_objects_size(old);
-    bool lost = !release(old, CALLER);
+    bool lost = !sim_memory_release(old, CALLER);
     bool moves = lost || (had && had <= SMALL && size > malloc_usable_size(old));
     void *memory = moves ? malloc(size) : realloc(old, size);
     if (moves && memory) {
@@ -163,20 +152,13 @@ WRAP(int, posix_memalign, (void **memory, size_t alignment, size_t size))
     return error;
 }
 
-void sim_wraps_free(void *memory, const void *site)
-{
-    int saved = errno;
-    size_t size = sim_objects_size(memory);
-    if (overwrites())
-        overwrite(memory, size);
-    if (release(memory, site) && !sim_objects_hold(memory, size, site))
-        free(memory);
-    errno = saved;
-}
-
 WRAP(void, free, (void *memory))
 {
-    sim_wraps_free(memory, CALLER);
+    int saved = errno;
+    if (overwrites())
+        overwrite(memory, sim_objects_size(memory));
+    sim_memory_free(memory, CALLER);
+    errno = saved;
 }
 
 /* ---- of instrumented programs only ---- */

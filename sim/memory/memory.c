@@ -7,6 +7,8 @@
 #include "sim/memory/pending.h"
 #include "sim/worlds/rank.h"
 
+#include <stdlib.h>
+
 /* Blocking calls whose buffers were found right: while nothing is pending, and the same objects are
  * there, they are right when the same place calls again. A key is at one of two places. */
 enum { KNOWN = 1024, SIDES_MAX = 2, FRAMES = 5 };
@@ -101,4 +103,20 @@ void sim_memory_watch_recorder(void)
     static const struct recorder_memory watches = {blocking, heard, spared};
     if (recorder_memory != &watches)
         recorder_memory = &watches;
+}
+
+bool sim_memory_release(void *memory, const void *site)
+{
+    size_t size = sim_objects_size(memory);
+    bool lost =
+        size && sim_pending_lose(sim_current_rank, (uintptr_t)memory, size, SIM_LOST_FREE, site);
+    sim_objects_remove(memory);
+    return !lost;
+}
+
+void sim_memory_free(void *memory, const void *site)
+{
+    size_t size = sim_objects_size(memory);
+    if (sim_memory_release(memory, site) && !sim_objects_hold(memory, size, site))
+        free(memory);
 }

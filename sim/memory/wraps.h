@@ -15,9 +15,6 @@
 #define READS(address, size)  sim_access_range(address, size, false, CALLER)
 #define WRITES(address, size) sim_access_range(address, size, true, CALLER)
 
-/* What free does, at `site`; MPI gives memory, too. */
-void sim_wraps_free(void *memory, const void *site);
-
 /* What libc calls strtol and its like under C17, and under C23 where it knows that. */
 #define C17_AND_C23(type, name)                                                                    \
     type c17_##name(const char *text, char **end, int base) __asm__(#name);                        \

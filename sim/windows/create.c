@@ -2,10 +2,10 @@
 #include "recorder/recorder.h"
 #include "sim/collectives/forms.h"
 #include "sim/communicators/info.h"
+#include "sim/memory/memory.h"
 #include "sim/memory/objects.h"
 #include "sim/memory/pending.h"
 #include "sim/memory/typed.h"
-#include "sim/memory/wraps.h"
 #include "sim/messages/failures.h"
 #include "sim/messages/point.h"
 #include "sim/windows/carry.h"
@@ -453,7 +453,7 @@ int PMPI_Win_free(MPI_Win *handle)
     sim_comm_delete(win->comm);
     sim_world_leave(win->owner->world);
     sim_open_handles_remove(SIM_LIVE_WINDOW, (uint64_t)(uintptr_t)win);
-    sim_wraps_free(win->allocated, sim_libc_call_site());
+    sim_memory_free(win->allocated, sim_libc_call_site());
     win->magic = SIM_MAGIC_FREED;
     free(win);
     *handle = MPI_WIN_NULL;
