@@ -388,8 +388,38 @@ static const struct {
     {HEAD "{\"metric\":\"m\",\"value\":nul}", "t:2:23: null, true or false expected, not 'n'"},
 };
 
+/* A key that no line has, behind each that a line may begin with: refused, and told. (What a finding says is not read.) */
+static void test_one_more(void)
+{
+    static const char *const lines[] = {
+        HEAD "{\"strings\":[\"x\"]",
+        HEAD "{\"strings\":[]",
+        HEAD "{\"site\":0,\"at\":[\"f\",2,\"\"]",
+        HEAD "{\"comm\":1,\"size\":1",
+        HEAD "{\"node\":1,\"rank\":0",
+        HEAD "{\"node\":1,\"rank\":0}\n{\"node\":2,\"rank\":0}\n{\"edge\":[0,1,2]",
+        HEAD "{\"pass\":1,\"rank\":0",
+        HEAD "{\"rank\":0",
+        HEAD "{\"op\":\"Barrier\",\"rank\":0",
+        HEAD "{\"note\":\"M001\",\"rank\":0",
+        HEAD "{\"gradient\":\"x\",\"rank\":0",
+        HEAD "{\"metric\":\"m\",\"value\":1",
+
+        "{\"simrun\":1,\"ranks\":2"};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        char text[400];
+        struct failure failure = {0};
+        snprintf(text, sizeof text, "%s,\"none_has_this\":64,\"nor_this\":8}\n", lines[i]);
+        struct trace *trace = format_read_memory("t", text, strlen(text), &failure);
+        tap_ok(!trace && failure.code == FAILURE_INPUT && failure.text[0], "line %zu: %s", i,
+               failure.text);
+        trace_free(trace);
+    }
+}
+
 static void test_refusals(void)
 {
+    test_one_more();
     for (size_t i = 0; i < sizeof malformed / sizeof *malformed; i++)
         sample_refused("t", malformed[i].text, strlen(malformed[i].text), malformed[i].expected);
     char deep[512] = HEAD "{\"finding\":";

@@ -239,7 +239,9 @@ static bool read_strings(struct jsonl_reader *reader)
         return false;
     while (json_next(&reader->json))
         jsonl_read_string(reader, &string);
-    return !json_next(&reader->json) && !reader->input->refused;
+    if (json_next(&reader->json))
+        json_refuse(&reader->json, "a line of strings has nothing else");
+    return !reader->input->refused;
 }
 
 static bool read_rank_line(struct jsonl_reader *reader)
