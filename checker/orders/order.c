@@ -25,7 +25,8 @@ enum {
     STOPPED_SEARCH = 1, /* the search for a cycle took more steps than it may */
     STOPPED_TRIES = 2,  /* too many cycles turned out to cross instead of waiting */
     STOPPED_FOUND = 4,  /* enough was found */
-    STOPPED_PASS = 8    /* a pass is too large or cyclic: taken as recorded */
+    STOPPED_PASS = 8,   /* a pass is too large or cyclic: taken as recorded */
+    STOPPED_SOME = 16   /* an order stands where some sends are buffered and others wait */
 };
 
 struct order_check {
@@ -105,6 +106,12 @@ static bool is_swapped(const struct check_plan *plan, const struct stream_pair *
            plan->steps[pair->second].target == ops[pair->first].match;
 }
 
+static void stop(struct order_check *check, unsigned why, uint32_t op)
+{
+    check->stopped_at = check->stopped ? check->stopped_at : op;
+    check->stopped |= why;
+}
+
 /* `pair`: where they may have any tag, what else crosses does not count; else NULL. */
 static enum outcome replay_order(struct order_check *check, const uint32_t *order,
                                  enum check_model model, const struct stream_pair *pair)
@@ -115,6 +122,8 @@ static enum outcome replay_order(struct order_check *check, const uint32_t *orde
     check_replay_run(&plan, model, &replay);
     bool crossed = replay.crossed && (!pair || is_swapped(&plan, pair));
     bool hangs = check_replay_hangs(&replay);
+    if (replay.stuck && !hangs)
+        stop(check, STOPPED_SOME, replay.buffered);
     enum outcome outcome = crossed && hangs           ? OUTCOME_CROSSES_AND_HANGS
                            : crossed                  ? OUTCOME_CROSSES
                            : hangs && !replay.crossed ? OUTCOME_HANGS
@@ -336,12 +345,6 @@ static bool is_reported(const struct order_check *check, const struct check_comp
     return false;
 }
 
-static void stop(struct order_check *check, unsigned why, uint32_t op)
-{
-    check->stopped_at = check->stopped ? check->stopped_at : op;
-    check->stopped |= why;
-}
-
 /* Looks for a cycle of the component that hangs, and reports it. Among orders that may cross
  * (`all`) it need not find every one: that they cross is told. */
 static bool search_component(struct order_check *check, struct cycle_search *search,
@@ -424,9 +427,14 @@ static void report_stopped(struct order_check *check)
     if (check->stopped & STOPPED_PASS)
         finding_detail(finding, "A backward pass is too large, or its edges go in a circle: only "
                                 "its recorded order was judged.\n");
+    if (check->stopped & STOPPED_SOME)
+        finding_detail(finding, "Orders that stand only where MPI buffers some sends and lets "
+                                "others wait were not judged.\n");
     trace_gap(check->trace, "order", 1, "%s",
               check->stopped & STOPPED_PASS
                   ? "orders of a backward pass that is too large or whose edges go in a circle"
+              : check->stopped == STOPPED_SOME
+                  ? "orders that stand only where MPI buffers some sends and lets others wait"
                   : "orders beyond the bound of the search (N001)");
     finding_op_add(finding, check->stopped_at, "unsearched");
     finding_seal(finding, check->trace);

@@ -446,9 +446,14 @@ static void report_absent(struct hang *hang, uint32_t first, bool *reported,
 }
 
 /* A wait or a poll whose partitioned send is not ready. */
+static bool is_unready(const struct trace_op *stands)
+{
+    return op_kind_class(stands->kind) == CLASS_WAIT && stands->count > 0;
+}
+
 static void tell_unready(const struct trace_op *stands, struct finding *finding)
 {
-    if (op_kind_class(stands->kind) == CLASS_WAIT && stands->count > 0)
+    if (is_unready(stands))
         finding_detail(finding,
                        "MPI_Pready is missing: partition %lld of the send to rank %d (tag %d) is "
                        "not marked ready.\n",
@@ -468,9 +473,8 @@ static void report_unexplained(struct hang *hang, uint32_t rank, bool alone,
     struct finding *finding = findings_add(findings, "D001", "a rank stands for ever: %s",
                                            check_short_place(trace, op, place, sizeof place));
     const struct trace_op *stands = &trace->ops[op];
-    bool ready = op_kind_class(stands->kind) != CLASS_WAIT || stands->count == 0;
     finding_detail(finding, "Stands: %s%s.\n", check_place(trace, op, place, sizeof place),
-                   ready ? "; the trace does not show what it waits for" : "");
+                   is_unready(stands) ? "" : "; the trace does not show what it waits for");
     tell_unready(stands, finding);
     finding_op_add(finding, op, "core");
     if (alone)

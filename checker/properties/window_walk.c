@@ -84,15 +84,13 @@ static void over(const struct window_walk *walk, struct judged *judged)
     const struct trace *trace = walk->trace;
     const struct trace_access *access = judged->access;
     size_t done = trace->rank_begin[access->rank] + access->done;
+    unsigned by = done < trace->op_count ? trace->ops[done].kind : OP_NONE;
     judged->at = access->rank;
     if (window_access_is_instant(access))
         judged->done = 2 * access->op + 1;
-    else if (window_access_is_local(
-                 access)) /* a fence is everybody's: the next epoch comes after it */
-        judged->done = 2 * access->done +
-                       (done < trace->op_count && trace->ops[done].kind == OP_WIN_FENCE ? 1 : 2);
-    else if (!window_access_reads(access) && done < trace->op_count &&
-             trace->ops[done].kind == OP_WIN_COMPLETE)
+    else if (window_access_is_local(access)) /* the epoch behind a fence is everybody's */
+        judged->done = 2 * access->done + (by == OP_WIN_FENCE ? 1 : 2);
+    else if (!window_access_reads(access) && by == OP_WIN_COMPLETE)
         over_at_target(walk, judged);
     else
         judged->done = 2 * access->done + 1;

@@ -19,19 +19,25 @@ static bool unit_of(Dwarf *dwarf, uint64_t pc, Dwarf_Die *unit)
     return false;
 }
 
+/* The source file of an address, and its line; NULL: not known. */
+static const char *source_of(struct debug_file *file, uint64_t pc, Dwarf_Die *unit, int *number)
+{
+    Dwarf_Line *found =
+        unit_of(debug_file_dwarf(file), pc, unit) ? dwarf_getsrc_die(unit, pc) : NULL;
+    *number = 0;
+    dwarf_lineno(found, number);
+    return dwarf_linesrc(found, NULL, NULL);
+}
+
 bool debug_in_system_header(struct debug_file *file, uint64_t pc, char line[DEBUG_LINE_MAX])
 {
+    enum { ROOM = DEBUG_LINE_MAX - 16 };
     Dwarf_Die unit;
-    int number = 0, ignored;
+    int number, ignored;
+    const char *name = source_of(file, pc, &unit, &number);
     *line = '\0';
-    if (!unit_of(debug_file_dwarf(file), pc, &unit))
-        return false;
-    Dwarf_Line *found = dwarf_getsrc_die(&unit, pc);
-    const char *name = found ? dwarf_linesrc(found, NULL, NULL) : NULL;
     if (!name || !is_system_header(name))
         return false;
-    dwarf_lineno(found, &number);
-    enum { ROOM = DEBUG_LINE_MAX - 16 };
     size_t length = strlen(name);
     snprintf(line, DEBUG_LINE_MAX, "%s:%d", length < ROOM ? name : name + length - ROOM, number);
     return !author_line(&unit, pc, &ignored);
@@ -40,15 +46,11 @@ bool debug_in_system_header(struct debug_file *file, uint64_t pc, char line[DEBU
 void debug_line(struct debug_file *file, uint64_t pc, char line[DEBUG_LINE_MAX])
 {
     Dwarf_Die unit;
-    int number = 0;
+    int number;
+    const char *name = source_of(file, pc, &unit, &number);
+    const char *slash = name ? strrchr(name, '/') : NULL;
     *line = '\0';
-    Dwarf_Line *found =
-        unit_of(debug_file_dwarf(file), pc, &unit) ? dwarf_getsrc_die(&unit, pc) : NULL;
-    const char *name = found ? dwarf_linesrc(found, NULL, NULL) : NULL;
-    if (!name)
-        return;
-    dwarf_lineno(found, &number);
-    const char *slash = strrchr(name, '/');
-    snprintf(line, DEBUG_LINE_MAX, "%.*s:%d", DEBUG_LINE_MAX - 16, slash ? slash + 1 : name,
-             number);
+    if (name)
+        snprintf(line, DEBUG_LINE_MAX, "%.*s:%d", DEBUG_LINE_MAX - 16, slash ? slash + 1 : name,
+                 number);
 }

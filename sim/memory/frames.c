@@ -67,8 +67,8 @@ void sim_frames_find(struct sim_frames *frames)
     }
 }
 
-bool sim_frames_gone(const struct sim_frames *frames, uintptr_t address)
+bool sim_frames_gone(uintptr_t stack_pointer, uintptr_t address)
 {
-    uintptr_t low = frames->count ? frames->frames[0].stack_low : 0;
-    return address < low && sim_rank_stack_holds(address) && sim_rank_stack_holds(low);
+    return address < stack_pointer && sim_rank_stack_holds(address) &&
+           sim_rank_stack_holds(stack_pointer);
 }

@@ -19,40 +19,42 @@ void sim_frames_find(struct sim_frames *frames);
  * header, "" where it is none; it must have room for DEBUG_LINE_MAX. */
 const void *sim_frames_own(const void *site, char *within);
 
-/* The stack pointer of the function that called MPI and to which the call returns at `site`; 0: not found. */
-static inline uintptr_t sim_frames_stack_of(void *const *frame, const void *site)
-{
-    enum { DEEPEST = 32 };
-    for (int depth = 0; site && depth < DEEPEST; depth++) {
-        void *const *next = frame[0];
-        if (frame[1] == site)
-            return (uintptr_t)(frame + 2);
-        if ((uintptr_t)next - (uintptr_t)frame > 16384 || (uintptr_t)next % sizeof(void *))
-            break;
-        frame = next;
-    }
-    return 0;
-}
-
-/* Whether an address lies on the calling stack below all of them: the function that had a variable
- * there has returned. */
-bool sim_frames_gone(const struct sim_frames *frames, uintptr_t address);
+/* Whether an address lies on the calling stack below that of the program's function that runs: the
+ * function that had a variable there has returned. */
+bool sim_frames_gone(uintptr_t stack_pointer, uintptr_t address);
 
 /* Its file and line; "" where nothing tells them. `line` has room for DEBUG_LINE_MAX. */
 void sim_frames_line(const void *site, char *line);
+
+/* The frame of the caller, by the frame pointers; NULL where their chain ends. */
+static inline void *const *sim_frames_above(void *const *frame)
+{
+    void *const *next = frame[0];
+    bool near = (uintptr_t)next - (uintptr_t)frame <= 16384;
+    return near && (uintptr_t)next % sizeof(void *) == 0 ? next : NULL;
+}
 
 /* A sum of products over the return addresses from this frame on, at most `count`: who called whom. */
 static inline uint64_t sim_frames_key(void *const *frame, const uint64_t *factor, int count)
 {
     uint64_t key = 0;
-    for (int depth = 0; depth < count; depth++) {
-        void *const *next = frame[0];
+    for (int depth = 0; frame && depth < count; depth++) {
         key += (uintptr_t)frame[1] * factor[depth];
-        if ((uintptr_t)next - (uintptr_t)frame > 16384 || (uintptr_t)next % sizeof(void *))
-            break;
-        frame = next;
+        frame = sim_frames_above(frame);
     }
     return key;
+}
+
+/* The stack pointer of the function that called MPI and to which the call returns at `site`; 0: not found. */
+static inline uintptr_t sim_frames_stack_of(void *const *frame, const void *site)
+{
+    enum { DEEPEST = 32 };
+    for (int depth = 0; site && frame && depth < DEEPEST; depth++) {
+        if (frame[1] == site)
+            return (uintptr_t)(frame + 2);
+        frame = sim_frames_above(frame);
+    }
+    return 0;
 }
 
 #endif

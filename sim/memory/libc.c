@@ -110,13 +110,13 @@ WRAP(void *, calloc, (size_t count, size_t size))
 
 WRAP(void *, realloc, (void *old, size_t size))
 {
-    if (denied())
-        return NULL;           /* the old memory stays */
     enum { SMALL = 64 << 10 }; /* is copied, so that what it was can be held back */
-    size_t before = overwrites() ? sim_objects_size(old) : 0;
-    size_t had = sim_objects_size(old);
+    if (denied())
+        return NULL; /* the old memory stays */
+    size_t had = sim_objects_size(old), room = had ? malloc_usable_size(old) : 0;
+    size_t before = overwrites() ? had : 0;
     bool lost = !sim_memory_release(old, CALLER);
-    bool moves = lost || (had && had <= SMALL && size > malloc_usable_size(old));
+    bool moves = lost || (had && had <= SMALL && had <= room && size > room);
     void *memory = moves ? malloc(size) : realloc(old, size);
     if (moves && memory) {
         memcpy(memory, old, had < size ? had : size);

@@ -45,6 +45,33 @@ uint64_t sim_objects_stamp(const struct sim_rank *rank)
     return rank->objects ? rank->objects->stamp : 0;
 }
 
+/* ---- what the program gave back ---- */
+
+static size_t costs(size_t size)
+{
+    return size + sizeof(struct held) / HELD;
+}
+
+static void give_back_oldest(struct held *held)
+{
+    struct range range = held->blocks[held->first].range;
+    held->first = (held->first + 1) % HELD;
+    held->count--;
+    held->bytes -= range.size;
+    atomic_fetch_sub_explicit(&held_by_all, costs(range.size), memory_order_relaxed);
+    free((void *)range.start);
+}
+
+/* Where it is among them it is freed twice: libc is to find that out, as it does in any program. */
+static void give_back(struct held *held, const void *memory)
+{
+    bool again = false;
+    for (size_t i = 0; held && i < held->count; i++)
+        again |= held->blocks[(held->first + i) % HELD].range.start == (uintptr_t)memory;
+    while (again && held->count)
+        give_back_oldest(held);
+}
+
 void sim_objects_add(void *memory, size_t size, const void *site)
 {
     struct sim_rank *rank = sim_current_rank;
@@ -74,8 +101,11 @@ void sim_objects_remove(void *memory)
     struct sim_rank *rank = sim_current_rank;
     struct object *object =
         rank && rank->objects ? handle_map_find(&rank->objects->map, (uintptr_t)memory) : NULL;
-    if (!object)
+    if (!object) {
+        if (rank && rank->objects)
+            give_back(rank->objects->held, memory);
         return;
+    }
     handle_map_remove(&rank->objects->map, object->range.start);
     struct sim_objects *objects = rank->objects;
     if (!objects->freed_high || object->range.start < objects->freed_low)
@@ -86,42 +116,12 @@ void sim_objects_remove(void *memory)
     free(object);
 }
 
-/* ---- what the program gave back ---- */
-
-static size_t costs(size_t size)
-{
-    return size + sizeof(struct held) / HELD;
-}
-
-static void give_back_oldest(struct held *held)
-{
-    struct range range = held->blocks[held->first].range;
-    held->first = (held->first + 1) % HELD;
-    held->count--;
-    held->bytes -= range.size;
-    atomic_fetch_sub_explicit(&held_by_all, costs(range.size), memory_order_relaxed);
-    free((void *)range.start);
-}
-
-/* It is freed twice: libc is to find that out, as it does in any program. */
-static void give_back(struct held *held, const void *memory)
-{
-    bool again = false;
-    for (size_t i = 0; held && i < held->count; i++)
-        again |= held->blocks[(held->first + i) % HELD].range.start == (uintptr_t)memory;
-    while (again && held->count)
-        give_back_oldest(held);
-}
-
 bool sim_objects_hold(void *memory, size_t size, const void *site)
 {
     struct sim_rank *rank = sim_current_rank;
     struct sim_objects *objects = rank ? rank->objects : NULL;
-    if (!objects || !size || size > HELD_LARGEST || !rank->pending) {
-        if (objects)
-            give_back(objects->held, memory);
+    if (!objects || !size || size > HELD_LARGEST || !rank->pending)
         return false;
-    }
     if (atomic_load_explicit(&held_by_all, memory_order_relaxed) + costs(size) > HELD_BY_ALL)
         return false;
     if (!objects->held && !(objects->held = calloc(1, sizeof *objects->held)))

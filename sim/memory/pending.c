@@ -635,7 +635,7 @@ void sim_pending_window_used(struct sim_rank *rank, uintptr_t base)
     if (!rank->pending || rank->pending->window_lost)
         return;
     uintptr_t stack = sim_frames_stack_of(__builtin_frame_address(0), site);
-    if (base < stack && sim_rank_stack_holds(base) && sim_rank_stack_holds(stack))
+    if (sim_frames_gone(stack, base))
         tell_window_lost(rank, base, base + 1, SIM_LOST_RETURN, site);
 }
 

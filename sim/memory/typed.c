@@ -615,7 +615,8 @@ static enum sim_typed check(struct look *look, struct sim_rank *rank,
     const char *function = sim_libc_called_at((const char *)look->frames.frames[0].pc);
     if (function && strncmp(function, "MPI_", 4) && strncmp(function, "PMPI_", 5))
         return SIM_TYPED_NOT_KNOWN; /* a library above MPI knows what it put there */
-    if (function && !object->size && sim_frames_gone(&look->frames, look->hull.low)) {
+    if (function && !object->size &&
+        sim_frames_gone(look->frames.frames[0].stack_low, look->hull.low)) {
         tell_gone(look);
         return SIM_TYPED_WRONG;
     }

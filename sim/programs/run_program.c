@@ -30,14 +30,10 @@ void sim_run_signal_stack(void)
 /* Where an OS thread's stack ends, so that running over it can be told from other crashes. */
 static void note_stack(struct sim_rank *rank)
 {
-    pthread_attr_t attributes;
-    void *lowest;
-    size_t size;
-    if (pthread_getattr_np(pthread_self(), &attributes))
-        return;
-    if (!pthread_attr_getstack(&attributes, &lowest, &size))
-        rank->stack_base = lowest;
-    pthread_attr_destroy(&attributes);
+    uintptr_t low, high;
+    sim_thread_stack(&low, &high);
+    if (low < high)
+        rank->stack_base = (char *)low;
 }
 
 /* A copy of argv that the program may change: one block, freed when the rank ends normally. */

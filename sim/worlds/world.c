@@ -338,13 +338,12 @@ bool sim_rank_stack_overflow(const void *address)
     return at < rank->stack_base + 256 && at >= rank->stack_base - rank->world->guard - 4096;
 }
 
-/* Of an OS thread. */
-static void find_stack(uintptr_t *low, uintptr_t *high)
+void sim_thread_stack(uintptr_t *low, uintptr_t *high)
 {
     pthread_attr_t attributes;
     void *lowest;
     size_t size;
-    *low = *high = 1; /* none */
+    *low = *high = 1;
     if (pthread_getattr_np(pthread_self(), &attributes))
         return;
     if (!pthread_attr_getstack(&attributes, &lowest, &size)) {
@@ -366,7 +365,7 @@ bool sim_rank_stack_holds(uintptr_t address)
             return address - low < size;
     }
     if (!thread_low)
-        find_stack(&thread_low, &thread_high);
+        sim_thread_stack(&thread_low, &thread_high);
     return here - thread_low < thread_high - thread_low &&
            address - thread_low < thread_high - thread_low;
 }

@@ -180,6 +180,8 @@ int sim_world_vanished(const struct sim_world *world);
 _Noreturn void sim_rank_end(int exit_code);
 /* True when address lies in the guard below the calling rank's stack (a stack overflow). */
 bool sim_rank_stack_overflow(const void *address);
+/* Where the calling OS thread's own stack lies; empty where that is not known. */
+void sim_thread_stack(uintptr_t *low, uintptr_t *high);
 /* True when address lies on the stack that the caller runs on. */
 bool sim_rank_stack_holds(uintptr_t address);
 

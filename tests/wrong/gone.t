@@ -178,4 +178,24 @@ for my $options ('', '--memory', '--os-threads') {
         }
     }
 }
+
+# What is freed twice, by whatever call, ends as in any program.
+open $out, '>', "$folder/twice.c" or die "$folder/twice.c: $!";
+print $out <<'C';
+#include <mpi.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    char *has = malloc(100);
+    free(has);
+    argc > 1 ? (void)MPI_Free_mem(has) : free(has);
+    for (int i = 0; i < 40; i++)
+        free(malloc(100));
+    MPI_Finalize();
+    return 0;
+}
+C
+close $out;
+like(`cd '$folder' && '$simrun' -n 1 --db none twice.c $_ 2>&1`, qr/^FAIL.*^X001 crash: Aborted/ms, "freed twice $_") for $sanitized ? () : ('', '-- mpi');
 done_testing();
