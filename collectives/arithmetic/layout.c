@@ -345,11 +345,13 @@ struct diff_tensor *diff_gather_rows(struct diff_tensor *x, size_t count, const 
 {
     struct diff_state *state = x->tape->state;
     ENTER(state);
-    size_t width = x->dims > 0 && x->shape[0] > 0 ? x->count / x->shape[0] : 0;
+    if (x->dims == 0)
+        state_fail(state, "M009", "rows of a tensor without dimensions");
+    size_t width = x->shape[0] > 0 ? x->count / x->shape[0] : 0;
     size_t *index = arena_take(&x->tape->arena, (count * width + 1) * sizeof *index);
     for (size_t i = 0; i < count; i++) {
-        if (x->dims == 0 || rows[i] >= x->shape[0])
-            state_fail(state, "M009", "row %zu of %zu", rows[i], x->dims ? x->shape[0] : 0);
+        if (rows[i] >= x->shape[0])
+            state_fail(state, "M009", "row %zu of %zu", rows[i], x->shape[0]);
         for (size_t k = 0; k < width; k++)
             index[i * width + k] = rows[i] * width + k;
     }

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+enum { WIDTH_MAX = 16 }; /* bytes of a value */
+
 static size_t *places(struct diff_tape *tape, size_t count)
 {
     return arena_take(&tape->arena, (count + 1) * sizeof(size_t));
@@ -38,12 +40,14 @@ struct layout layout_blocks(struct diff_tape *tape, int blocks, const int *count
     return layout;
 }
 
-/* Element `number` as it stands in memory: the number in its first bytes. */
+/* Element `number` as it stands in memory: the number in its first bytes, and what is no number of
+ * an element in all others, so that pieces of several elements are seen. */
 static void number_write(char *element, size_t size, size_t number)
 {
-    uint32_t low = (uint32_t)number;
-    memset(element, 0, size);
+    uint32_t low = (uint32_t)number, rest = ~low;
     memcpy(element, &low, sizeof low);
+    for (size_t at = sizeof low; at < size; at += sizeof rest)
+        memcpy(element + at, &rest, sizeof rest);
 }
 
 static size_t number_read(const char *element)
@@ -63,6 +67,8 @@ struct layout layout_datatype(struct diff_tape *tape, enum diff_type type, int c
     MPI_Type_get_extent(datatype, &lower, &extent);
     MPI_Type_get_true_extent(datatype, &true_lower, &true_extent);
     struct layout layout = {.count = (size_t)bytes / width * (size_t)count};
+    if (count < 0)
+        state_fail(tape->state, "M009", "%d of a datatype", count);
     if (bytes % (int)width != 0 || true_lower < 0 || extent < 0)
         state_fail(tape->state, "M009", "the datatype does not consist of %s values",
                    diff_type_name(type));
@@ -72,14 +78,16 @@ struct layout layout_datatype(struct diff_tape *tape, enum diff_type type, int c
         ((size_t)(count - 1) * (size_t)extent + (size_t)(true_lower + true_extent)) / width;
     char *numbers = arena_take(&tape->arena, (layout.span + 1) * width);
     char *packed = arena_take(&tape->arena, (layout.count + 1) * width);
-    for (size_t i = 0; i < layout.span; i++)
+    char whole[WIDTH_MAX];
+    for (size_t i = 0; i <= layout.span; i++) /* a piece of one more may be listed */
         number_write(numbers + i * width, width, i);
     MPI_Pack(numbers, count, datatype, packed, (int)(layout.count * width), &position,
              MPI_COMM_SELF);
     layout.index = places(tape, layout.count);
     for (size_t i = 0; i < layout.count; i++) {
         layout.index[i] = number_read(packed + i * width);
-        if (layout.index[i] >= layout.span)
+        number_write(whole, width, layout.index[i]);
+        if (layout.index[i] >= layout.span || memcmp(whole, packed + i * width, width) != 0)
             state_fail(tape->state, "M009", "the datatype does not consist of whole %s values",
                        diff_type_name(type));
     }
@@ -92,6 +100,9 @@ struct layout layout_blocks_w(struct diff_tape *tape, enum diff_type type, int b
 {
     struct layout whole = {0};
     struct layout *parts = arena_take(&tape->arena, ((size_t)blocks + 1) * sizeof *parts);
+    if (!displacements)
+        state_fail(tape->state, "M009",
+                   "datatypes stand at displacements in bytes, and there are none");
     for (int i = 0; i < blocks; i++) {
         parts[i] = layout_datatype(tape, type, counts[i], datatypes[i]);
         sizes[i] = (int)parts[i].count;
