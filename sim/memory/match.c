@@ -64,6 +64,7 @@ static void add_stretch(void *context, const struct sim_datatype *basic, size_t 
 
 struct over {
     uintptr_t start;
+    size_t bytes; /* what lies outside of them is another variable's; 0: nothing does */
     const struct debug_type *type;
     struct sim_mismatch *mismatch;
     size_t looked;
@@ -72,6 +73,10 @@ struct over {
 static bool number_fits(struct over *over, uintptr_t at, const struct sim_datatype *basic)
 {
     struct number number = number_of(basic);
+    if (over->bytes && at - over->start >= over->bytes) {
+        over->looked++;
+        return true;
+    }
     for (int part = 0; part < number.parts && number.kind != DEBUG_OPAQUE; part++) {
         size_t offset = at - over->start + (size_t)part * number.size;
         size_t within = offset % over->type->size;
@@ -122,11 +127,13 @@ static size_t period(ptrdiff_t extent, size_t size)
     return size / a;
 }
 
-bool sim_match(const struct sim_region *region, uintptr_t start, const struct debug_type *type,
-               struct sim_mismatch *mismatch)
+bool sim_match(const struct sim_region *region, uintptr_t start, size_t bytes,
+               const struct debug_type *type, struct sim_mismatch *mismatch)
 {
     struct stretches stretches = {.all = true};
     struct over over = {.start = start, .type = type, .mismatch = mismatch};
+    if (sim_region_leads_away(region))
+        over.bytes = bytes;
     if (type->opaque || !type->size)
         return true;
     sim_datatype_visit(region->type, 1, add_stretch, &stretches);

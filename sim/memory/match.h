@@ -11,10 +11,11 @@ struct sim_mismatch {
     const struct debug_leaf *leaf;    /* what is there; NULL: padding */
 };
 
-/* Elements of `type` stand from `start` on; the region begins there or behind. True: every number
- * of the region is one of them (of those that are looked at, which are some thousand). */
-bool sim_match(const struct sim_region *region, uintptr_t start, const struct debug_type *type,
-               struct sim_mismatch *mismatch);
+/* Elements of `type` stand from `start` on, in so many bytes (0: not known); the region begins there or
+ * behind. True: every number of the region is one of them (of those that are looked at, which are some
+ * thousand), or displacements in bytes lead to where it is, outside of them. */
+bool sim_match(const struct sim_region *region, uintptr_t start, size_t bytes,
+               const struct debug_type *type, struct sim_mismatch *mismatch);
 
 /* Whether an element has numbers, and not only bytes and characters. */
 bool sim_match_numbers(const struct sim_datatype *type);

@@ -213,24 +213,32 @@ bool sim_objects_holding(struct sim_rank *rank, uintptr_t address, struct sim_ob
     return object && address - object->range.start < object->range.size && tell(object, found);
 }
 
-/* Displacements that lead to before the object that the buffer is in, but not far: where they lead to
+/* Displacements that lead out of the object that the buffer is in, but not far: where they lead to
  * another that is not known, that lies elsewhere. */
-static bool bound_below(struct sim_rank *rank, const struct sim_region *region,
-                        struct sim_hull hull, const char *name, const char *verb)
+static bool bound_outside(struct sim_rank *rank, const struct sim_region *region,
+                          struct sim_hull hull, const char *name, const char *verb)
 {
     enum { NEAR = 1 << 16 };
     const struct object *object = find(rank->objects, region->base);
     char text[256];
-    if (!object || region->base >= object->range.start + object->range.size ||
-        hull.low >= object->range.start || object->range.start - hull.low > NEAR ||
+    if (!object || region->base - object->range.start >= object->range.size ||
         malloc_usable_size((void *)object->range.start) != object->usable)
         return false;
-    size_t before = object->range.start - hull.low;
-    snprintf(
-        text, sizeof text,
-        "%s %s %zu byte%s before the beginning of an allocated object of %zu: displacements of "
-        "its %s's datatype are negative",
-        name, verb, before, before == 1 ? "" : "s", object->range.size, region->side);
+    uintptr_t start = object->range.start, end = start + object->range.size;
+    bool below = hull.low < start;
+    size_t away = below ? start - hull.low : hull.low - end;
+    if ((!below && hull.low < end) || away > NEAR)
+        return false;
+    if (below)
+        snprintf(text, sizeof text,
+                 "%s %s %zu byte%s before the beginning of an allocated object of %zu: "
+                 "displacements of its %s's datatype are negative",
+                 name, verb, away, away == 1 ? "" : "s", object->range.size, region->side);
+    else
+        snprintf(text, sizeof text,
+                 "%s %s what begins %zu byte%s behind the end of an allocated object of %zu: "
+                 "displacements of its %s's datatype lead out of it",
+                 name, verb, away, away == 1 ? "" : "s", object->range.size, region->side);
     sim_told_note("B006", text);
     return true;
 }
@@ -240,8 +248,8 @@ bool sim_objects_bound(struct sim_rank *rank, const struct sim_region *region, s
 {
     const struct object *object = rank->objects ? find(rank->objects, hull.low) : NULL;
     char text[256];
-    if (rank->objects && !object && hull.low < region->base)
-        return bound_below(rank, region, hull, name, verb);
+    if (rank->objects && !object && hull.low != region->base)
+        return bound_outside(rank, region, hull, name, verb);
     size_t beyond =
         object ? sim_region_beyond(region, object->range.start + object->range.size) : 0;
     if (!beyond || malloc_usable_size((void *)object->range.start) != object->usable)

@@ -227,7 +227,10 @@ static void compare(struct start *start, const struct sim_region *region, struct
 static bool is_astray(const struct start *start, const struct sim_region *region,
                       struct sim_hull hull, const char *verb)
 {
+    enum { NEAR = 1 << 16 }; /* what a datatype leads to from farther away lies elsewhere */
     uintptr_t anchor = start->rank->pending->anchor;
+    if (!anchor && hull.low - region->base <= NEAR)
+        anchor = region->base;
     struct sim_object_found found;
     struct sim_scope scope;
     if (!anchor || hull.low <= anchor || sim_objects_holding(start->rank, hull.low, &found))

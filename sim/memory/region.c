@@ -96,6 +96,11 @@ static bool of_addresses(const struct sim_datatype *type)
     return false;
 }
 
+bool sim_region_leads_away(const struct sim_region *region)
+{
+    return of_addresses(region->type);
+}
+
 /* The last byte of the blocks that begin before `end`. */
 static uintptr_t reach_before(const struct sim_region *region, uintptr_t end)
 {

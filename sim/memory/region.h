@@ -37,6 +37,9 @@ static inline struct sim_hull sim_region_hull(const struct sim_region *region)
 /* Whether a byte of [low, high) belongs to the region. */
 bool sim_region_touches(const struct sim_region *region, uintptr_t low, uintptr_t high);
 
+/* Whether its datatype was made of displacements in bytes, which may lead to other variables. */
+bool sim_region_leads_away(const struct sim_region *region);
+
 /* How many bytes beyond `end`, that of the object its lowest byte is in, it reaches for sure. Types
  * that were made of addresses may mean several objects by one element: a block that begins beyond
  * the end may be in another. */

@@ -36,11 +36,33 @@ struct look {
     bool of_pointer; /* the buffer is where a pointer lies */
     uintptr_t start;
     size_t beyond;
+    size_t pointed_to; /* bytes from where a pointer leads to the end of its object */
     struct sim_mismatch mismatch;
 };
 
 static void try(struct look *look, const struct debug_variable *variable, uintptr_t start,
                 size_t count);
+static bool begins_at(const struct look *look, uintptr_t address);
+
+/* Displacements from one variable to others, which may be its neighbours: all that it reaches beyond
+ * `end` begins where a variable does. */
+static bool leads_to_variables(const struct look *look, uintptr_t end)
+{
+    const struct sim_contents *contents = look->region->type->contents;
+    bool any = false;
+    if (look->region->count != 1 || !contents || contents->large ||
+        (contents->combiner != MPI_COMBINER_STRUCT && contents->combiner != MPI_COMBINER_HINDEXED))
+        return false;
+    for (size_t i = 0; i < contents->address_count; i++) {
+        uintptr_t at = look->region->base + (uintptr_t)contents->addresses[i];
+        if (at < end)
+            continue;
+        if (!begins_at(look, at))
+            return false;
+        any = true;
+    }
+    return any;
+}
 
 /* The array at the end of a structure, which is as long as the object lets it be. What begins
  * before it and reaches into it is not looked at. */
@@ -68,7 +90,10 @@ static void try(struct look *look, const struct debug_variable *variable, uintpt
     size_t beyond = count && !variable->pointer
                         ? sim_region_beyond(look->region, start + count * type->size)
                         : 0;
-    bool matches = sim_match(look->region, start, type, &mismatch) &&
+    if (beyond && leads_to_variables(look, start + count * type->size))
+        beyond = 0;
+    size_t bytes = variable->pointer ? look->pointed_to : count * type->size;
+    bool matches = sim_match(look->region, start, bytes, type, &mismatch) &&
                    !sim_match_cut(look->region, start, type, count, &mismatch);
     look->by_count |= !type->opaque && sim_match_by_count(look->region->type);
     if (matches && !beyond) {
@@ -158,6 +183,31 @@ static void try_static(struct look *look, const char *path, uintptr_t bias)
         try_variable(look, variable, variable->address + bias, variable->count);
 }
 
+static bool begins_in_frame(const struct look *look, int number, uintptr_t address)
+{
+    const struct debug_frame *frame = &look->frames.frames[number];
+    struct debug_file *file = debug_file_get(look->frames.files[number]);
+    const struct debug_scope *scope =
+        file ? debug_variables_at(file, frame->pc - 1 - frame->bias) : NULL;
+    uintptr_t start;
+    for (size_t k = 0; scope && k < scope->count; k++)
+        if (debug_evaluate(&scope->variables[k].place, &scope->variables[k].frame_base, frame,
+                           &start) == DEBUG_MEMORY &&
+            start == address)
+            return true;
+    const struct debug_variable *variable =
+        file ? debug_variable_holding(file, address - frame->bias) : NULL;
+    return variable && variable->address + frame->bias == address;
+}
+
+static bool begins_at(const struct look *look, uintptr_t address)
+{
+    for (int i = 0; i < look->frames.count; i++)
+        if (begins_in_frame(look, i, address))
+            return true;
+    return false;
+}
+
 /* ---- pointers to an allocated object ---- */
 
 /* Which argument a buffer is, by the function's name: -1 where it is none. */
@@ -227,7 +277,7 @@ static void try_pointer(struct look *look, struct pointers *pointers,
                         const struct debug_variable *variable, uintptr_t value)
 {
     bool exact = value == look->region->base;
-    if (!exact && value != object->start)
+    if ((!exact && value != object->start) || value - object->start > object->size)
         return;
     if (!variable->type || !variable->type->size)
         return;
@@ -236,6 +286,7 @@ static void try_pointer(struct look *look, struct pointers *pointers,
         return;
     }
     pointers->any = true;
+    look->pointed_to = object->start + object->size - value;
     try(look, variable, value, exact ? object->size / variable->type->size : 0);
 }
 
@@ -470,10 +521,10 @@ static void tell(const struct look *look)
         return;
     }
     describe_leaf(look->mismatch.leaf, there, sizeof there);
-    snprintf(text, sizeof text, "%s %s %s at byte %zu of its %s, where %s%s, of %s, has %s",
+    snprintf(text, sizeof text, "%s %s %s at byte %td of its %s, where %s%s, of %s, has %s",
              look->name, look->verb, sim_datatype_name(look->mismatch.basic),
-             look->start + look->mismatch.offset - look->region->base, look->region->side,
-             variable->pointer ? "what is pointed to by " : "", variable->name,
+             (ptrdiff_t)(look->start + look->mismatch.offset - look->region->base),
+             look->region->side, variable->pointer ? "what is pointed to by " : "", variable->name,
              variable->type->name, there);
     sim_told_note("M011", text);
 }

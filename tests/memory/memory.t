@@ -128,6 +128,18 @@ twin('more than the memory of a window', '',
     "int *x; MPI_Win w; MPI_Win_allocate(400, 4, MPI_INFO_NULL, W, &x, &w);\nif (r == 0) MPI_Send(x + 60, {{41||40}}, MPI_INT, 1, 0, W); else MPI_Recv(a, 41, MPI_INT, 0, 0, W, IGNORE);\nMPI_Win_free(&w);", 'B006', 2);
 twin('more than the rest of an object', '',
     "int *x = calloc(100, sizeof *x);\nMPI_Bcast(x + 60, {{41||40}}, MPI_INT, 0, W);\nfree(x);", 'B006', 2);
+twin('what begins behind an allocated object', '',
+    "int *x = malloc(100 * sizeof *x), from = {{100||99}}; MPI_Datatype t; memset(x, 0, 400);\nMPI_Type_create_indexed_block(1, 1, &from, MPI_INT, &t); MPI_Type_commit(&t);\nif (r == 0) MPI_Send(x, 1, t, 1, 0, W); else MPI_Recv(a, 1, MPI_INT, 0, 0, W, IGNORE);\nMPI_Type_free(&t); free(x);", 'B006', 3);
+twin('what begins behind a variable', '',
+    "static int x[100]; int from = {{100||99}}; MPI_Datatype t; memset(x, 0, 400);\nMPI_Type_create_indexed_block(1, 1, &from, MPI_INT, &t); MPI_Type_commit(&t);\nif (r == 0) MPI_Send(x, 1, t, 1, 0, W); else MPI_Recv(a, 1, MPI_INT, 0, 0, W, IGNORE);\nMPI_Type_free(&t);", 'B006', 3);
+twin('a plane too many of a subarray', '',
+    "enum { N = 6 }; float *u = calloc((N + {{0||1}}) * N * N, sizeof *u); int full[] = {N + 1, N, N}, sub[] = {1, 4, 4}, from[] = {N, 1, 1}; MPI_Datatype t;\nMPI_Type_create_subarray(3, full, sub, from, MPI_ORDER_C, MPI_FLOAT, &t); MPI_Type_commit(&t);\nif (r == 0) MPI_Send(u, 1, t, 1, 0, W); else MPI_Recv(u, 1, t, 0, 0, W, IGNORE);\nMPI_Type_free(&t); free(u);", 'B006', 3);
+twin('displacements from one allocated object into another', '',
+    "int *x = calloc(100, sizeof *x), *y = calloc(100, sizeof *y), one = 1; MPI_Aint from = (char *)(y + {{100||99}}) - (char *)x; MPI_Datatype t;\nMPI_Type_create_hindexed(1, &one, &from, MPI_INT, &t); MPI_Type_commit(&t);\nif (r == 0) MPI_Send(x, 1, t, 1, 0, W); else MPI_Recv(a, 1, MPI_INT, 0, 0, W, IGNORE);\nMPI_Type_free(&t); free(x); free(y);", 'B006', 3);
+twin('displacements from a variable to its neighbours', '',
+    "float x = 1; int y = 2; float z = 3; MPI_Aint at[3], from[3]; int ones[] = {1, 1, 1}; MPI_Datatype t, kinds[] = { {{MPI_INT||MPI_FLOAT}}, MPI_INT, MPI_FLOAT};\nMPI_Get_address(&x, at); MPI_Get_address(&y, at + 1); MPI_Get_address(&z, at + 2); for (int i = 0; i < 3; i++) from[i] = at[i] - at[0]; MPI_Type_create_struct(3, ones, from, kinds, &t); MPI_Type_commit(&t);\nMPI_Bcast(&x, 1, t, 0, W); MPI_Type_free(&t);\nfor (int i = 0; i < 3; i++) from[i] = at[i] - at[2]; MPI_Type_create_struct(3, ones, from, kinds, &t); MPI_Type_commit(&t); MPI_Bcast(&z, 1, t, 0, W); MPI_Type_free(&t);", 'M011', 3);
+twin('displacements from an allocated object to others', '',
+    "float *x = calloc(1, sizeof *x); int y = 2, *z = calloc(9, sizeof *z); MPI_Aint at[3], from[3]; int ones[] = {1, 1, 1}; MPI_Datatype t, kinds[] = { {{MPI_INT||MPI_FLOAT}}, MPI_INT, MPI_INT};\nMPI_Get_address(x, at); MPI_Get_address(&y, at + 1); MPI_Get_address(z, at + 2); for (int i = 0; i < 3; i++) from[i] = at[i] - at[0]; MPI_Type_create_struct(3, ones, from, kinds, &t); MPI_Type_commit(&t);\nMPI_Bcast(x, 1, t, 0, W); MPI_Type_free(&t);\nfor (int i = 0; i < 3; i++) from[i] = at[i] - at[2]; MPI_Type_create_struct(3, ones, from, kinds, &t); MPI_Type_commit(&t); MPI_Bcast(z, 1, t, 0, W); MPI_Type_free(&t); free(x); free(z);", 'M011', 3);
 twin('a gather for everybody', '',
     "int *x = malloc({{1||2}} * 3 * sizeof *x);\nMPI_Gather(a, 3, MPI_INT, r ? NULL : x, 3, MPI_INT, 0, W);\nfree(x);", 'B006', 2);
 SKIP: {
