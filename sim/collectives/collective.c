@@ -158,7 +158,7 @@ static void complete_all(struct sim_collective *collective)
  * touched. */
 static void side_span(const struct sim_side *side, int peers, const char **from, size_t *bytes)
 {
-    const char *low = NULL, *high = NULL;
+    struct sim_hull all = {0, 0};
     bool blocks = side->vectored;
     for (int peer = 0; peer < (blocks ? peers : 1); peer++) {
         struct sim_block block = blocks ? sim_side_block(side, peer) : sim_side_whole(side);
@@ -166,14 +166,13 @@ static void side_span(const struct sim_side *side, int peers, const char **from,
             block.count *= (size_t)peers;
         if (!block.count || !block.type->size)
             continue;
-        const char *start = block.data + block.type->true_lb;
-        const char *end =
-            start + (ptrdiff_t)(block.count - 1) * block.type->extent + block.type->true_extent;
-        low = !low || start < low ? start : low;
-        high = !high || end > high ? end : high;
+        struct sim_hull hull = sim_region_hull(&(struct sim_region){
+            .base = (uintptr_t)block.data, .type = block.type, .count = block.count});
+        all.low = !all.high || hull.low < all.low ? hull.low : all.low;
+        all.high = hull.high > all.high ? hull.high : all.high;
     }
-    *from = low;
-    *bytes = low ? (size_t)(high - low) : 0;
+    *from = (const char *)all.low;
+    *bytes = all.high - all.low;
 }
 
 /* Whether this member may leave its data behind and go on. A stashed call is a copy that owns a

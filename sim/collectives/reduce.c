@@ -8,6 +8,7 @@
  * bit of it. An output may be its member's own input (in
  * place): a chunk of all inputs is read before any output is written. */
 #include "sim/collectives/data.h"
+#include "sim/memory/region.h"
 
 #include <assert.h>
 #include <omp.h>
@@ -57,9 +58,17 @@ static void permute(struct fold *fold)
     }
 }
 
-static size_t raw_bytes(const struct sim_datatype *type, size_t count)
+/* The bytes that elements span, and how far from their address these begin: below it where an extent is
+ * negative. */
+struct span {
+    ptrdiff_t low;
+    size_t bytes;
+};
+
+static struct span span_of(const struct sim_datatype *type, size_t count)
 {
-    return count ? (size_t)((ptrdiff_t)(count - 1) * type->extent + type->true_extent) : 0;
+    struct sim_hull hull = sim_region_hull(&(struct sim_region){.type = type, .count = count});
+    return (struct span){(ptrdiff_t)hull.low, hull.high - hull.low};
 }
 
 /* Pairs neighbours recursively: the association of a binary tree. result = fold of
@@ -67,17 +76,16 @@ static size_t raw_bytes(const struct sim_datatype *type, size_t count)
 static void fold_tree(const struct fold *fold, int from, int to, size_t offset, size_t count,
                       char *result)
 {
-    ptrdiff_t lb = fold->type->true_lb;
-    size_t bytes = raw_bytes(fold->type, count);
+    struct span span = span_of(fold->type, count);
     if (to - from == 1) {
-        memcpy(result + lb, fold->inputs[from] + offset + lb, bytes);
+        memcpy(result + span.low, fold->inputs[from] + offset + span.low, span.bytes);
         return;
     }
     int middle = from + (to - from + 1) / 2;
     fold_tree(fold, from, middle, offset, count, result);
-    char *right = need(bytes);
-    fold_tree(fold, middle, to, offset, count, right - lb);
-    sim_op_apply_right(fold->op, result, right - lb, count, fold->type);
+    char *right = need(span.bytes);
+    fold_tree(fold, middle, to, offset, count, right - span.low);
+    sim_op_apply_right(fold->op, result, right - span.low, count, fold->type);
     free(right);
 }
 
@@ -89,8 +97,8 @@ static void fold_range(const struct fold *fold, size_t offset, size_t count, cha
         fold_tree(fold, 0, fold->n, offset, count, result);
         return;
     }
-    ptrdiff_t lb = fold->type->true_lb;
-    memcpy(result + lb, fold->inputs[0] + offset + lb, raw_bytes(fold->type, count));
+    struct span span = span_of(fold->type, count);
+    memcpy(result + span.low, fold->inputs[0] + offset + span.low, span.bytes);
     for (int i = 1; i < fold->n; i++)
         sim_op_apply_right(fold->op, result, fold->inputs[i] + offset, count, fold->type);
 }
@@ -149,11 +157,11 @@ static void fold_all(struct fold *fold, size_t count, char *const *outputs, int 
             fold_chunks(fold, count, outputs, output_count);
         return;
     }
-    char *result = need(raw_bytes(fold->type, count));
-    fold_range(fold, 0, count, result - fold->type->true_lb);
+    struct span span = span_of(fold->type, count);
+    char *result = need(span.bytes);
+    fold_range(fold, 0, count, result - span.low);
     for (int i = 0; i < output_count; i++)
-        sim_datatype_transfer(result - fold->type->true_lb, fold->type, count, outputs[i],
-                              fold->type, count);
+        sim_datatype_transfer(result - span.low, fold->type, count, outputs[i], fold->type, count);
     free(result);
 }
 
@@ -262,10 +270,10 @@ static void reduce_scatter_execute(struct sim_collective *collective)
     struct fold fold = fold_of(collective, mine);
     permute(&fold);
     size_t total = elements_of_all(collective);
-    ptrdiff_t lb = fold.type->true_lb;
-    char *result = need(raw_bytes(fold.type, total));
+    struct span span = span_of(fold.type, total);
+    char *result = need(span.bytes);
     if (total)
-        fold_range(&fold, 0, total, result - lb);
+        fold_range(&fold, 0, total, result - span.low);
     size_t before = 0;
     for (int r = 0; r < collective->size; r++) {
         struct sim_collective_call *call = collective->calls[r];
@@ -275,8 +283,8 @@ static void reduce_scatter_execute(struct sim_collective *collective)
         else if (before + share > total)
             call->error = MPI_ERR_TRUNCATE;
         else if (share)
-            sim_datatype_transfer(result - lb + (ptrdiff_t)before * fold.type->extent, fold.type,
-                                  share, call->receive.buffer, fold.type, share);
+            sim_datatype_transfer(result - span.low + (ptrdiff_t)before * fold.type->extent,
+                                  fold.type, share, call->receive.buffer, fold.type, share);
         before += share;
     }
     free(result);
@@ -289,23 +297,22 @@ static void scan_advance(struct sim_collective *collective, int rank)
 {
     struct sim_collective_call *call = collective->calls[rank];
     const struct sim_datatype *type = call->send.type;
-    size_t bytes = raw_bytes(type, call->send.count);
-    ptrdiff_t lb = type->true_lb;
-    if (!bytes)
+    struct span span = span_of(type, call->send.count);
+    if (!span.bytes)
         return;
     bool exclusive = collective->kind == &sim_exscan;
     if (rank == 0) {
-        collective->running = need(bytes);
-        memcpy(collective->running, (char *)call->send.buffer + lb, bytes);
+        collective->running = need(span.bytes);
+        memcpy(collective->running, (char *)call->send.buffer + span.low, span.bytes);
         if (!exclusive)
-            sim_datatype_transfer((char *)collective->running - lb, type, call->send.count,
+            sim_datatype_transfer((char *)collective->running - span.low, type, call->send.count,
                                   call->receive.buffer, type, call->send.count);
         return;
     }
-    char *before = need(bytes), *running = collective->running;
-    memcpy(before, running, bytes);
-    sim_op_apply_right(call->op, running - lb, call->send.buffer, call->send.count, type);
-    sim_datatype_transfer((exclusive ? before : running) - lb, type, call->send.count,
+    char *before = need(span.bytes), *running = collective->running;
+    memcpy(before, running, span.bytes);
+    sim_op_apply_right(call->op, running - span.low, call->send.buffer, call->send.count, type);
+    sim_datatype_transfer((exclusive ? before : running) - span.low, type, call->send.count,
                           call->receive.buffer, type, call->send.count);
     free(before);
 }

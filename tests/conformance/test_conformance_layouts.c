@@ -1,12 +1,12 @@
 /* Every collective moves and combines elements of every layout: with gaps, wider than what they
- * hold, below their address, backwards, one within the other; blocking, nonblocking and persistent;
+ * hold, below their address, backwards, one within the other, each before the one that was put first; blocking, nonblocking and persistent;
  * v-forms whose blocks lie in reverse. What arrives is compared integer by integer with what was
  * sent, and between the integers nothing is touched. */
 #include "tests/world_harness.h"
 
 #include <string.h>
 
-enum { ROOM = 2048, MIDDLE = 512, INTS = 12, PLACES = 4, LAYOUTS = 6, NOTHING = -77777777 };
+enum { ROOM = 2048, MIDDLE = 512, INTS = 12, PLACES = 4, LAYOUTS = 7, NOTHING = -77777777 };
 
 struct layout {
     MPI_Datatype type;
@@ -59,6 +59,8 @@ static void layouts_make(struct layout made[LAYOUTS])
     MPI_Type_create_indexed_block(2, 1, (int[]){0, 100}, MPI_INT, &wide);
     MPI_Type_create_resized(wide, 0, sizeof(int), &type);
     made[5] = layout_of(type, 2, (int[]){0, 100}, 1);
+    MPI_Type_create_resized(wide, 0, -(MPI_Aint)sizeof(int), &type);
+    made[6] = layout_of(type, 2, (int[]){0, 100}, -1);
     MPI_Type_free(&wide);
 }
 
