@@ -26,6 +26,17 @@ bool sim_wide_possible(const struct sim_world *world);
 void sim_wide_watch(struct sim_world *world);
 void sim_wide_unwatch(struct sim_world *world);
 
+/* What a look says: ranks compute, as far as so few calls tell, and who runs them is asked; they call; or
+ * they have called too much, wide, in too many looks in a row. */
+enum sim_wide_answer { SIM_WIDE_COMPUTES, SIM_WIDE_CALLS, SIM_WIDE_BUSY };
+struct sim_wide_looks {
+    int busy;       /* in a row */
+    unsigned pause; /* until the next one, in the shortest there are; 1 before the first */
+};
+/* `calls` in as long as the shortest pause. */
+enum sim_wide_answer sim_wide_look(struct sim_wide_looks *looks, bool wide, bool never,
+                                   uint64_t calls);
+
 /* The world is wide from now on. The calling thread is its host: it carries nobody, or a rank that
  * has the turn and is in the program's own code. False: no memory. */
 bool sim_wide_begin(struct sim_world *world);

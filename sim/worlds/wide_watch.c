@@ -27,21 +27,34 @@ struct sim_wide_watch {
     atomic_int computed; /* looks in a row that found it in the program's code */
 };
 
-static void look(struct sim_world *world, struct sim_wide_watch *watch, uint64_t calls, int *busy)
+enum sim_wide_answer sim_wide_look(struct sim_wide_looks *looks, bool wide, bool never,
+                                   uint64_t calls)
+{
+    bool many = calls >= MANY_CALLS;
+    looks->busy = wide && many ? looks->busy + 1 : 0;
+    if (wide)
+        looks->pause = PAUSE_WIDE;
+    else if (!many)
+        looks->pause = 1;
+    else
+        looks->pause = looks->pause < PAUSE_MAX ? 2 * looks->pause : PAUSE_MAX;
+    if (wide)
+        return looks->busy == LOOKS_NARROW ? SIM_WIDE_BUSY : SIM_WIDE_CALLS;
+    return calls < FEW_CALLS && !never ? SIM_WIDE_COMPUTES : SIM_WIDE_CALLS;
+}
+
+static void look(struct sim_world *world, struct sim_wide_watch *watch,
+                 struct sim_wide_looks *looks, uint64_t calls)
 {
     bool wide = atomic_load(&world->running[0]) < 0 && world->wide;
-    if (wide) {
-        *busy = calls >= MANY_CALLS ? *busy + 1 : 0;
-        atomic_store(&watch->computed, 0);
-        if (*busy == LOOKS_NARROW)
-            sim_wide_narrow(world);
+    enum sim_wide_answer answer = sim_wide_look(looks, wide, world->never_wide, calls);
+    if (answer == SIM_WIDE_COMPUTES) {
+        pthread_kill(watch->host, world->options.wide_signal);
         return;
     }
-    *busy = 0;
-    if (calls < FEW_CALLS && !world->never_wide)
-        pthread_kill(watch->host, world->options.wide_signal);
-    else
-        atomic_store(&watch->computed, 0);
+    atomic_store(&watch->computed, 0);
+    if (answer == SIM_WIDE_BUSY)
+        sim_wide_narrow(world);
 }
 
 /* Processor time of the thread that runs the ranks: on a machine that others use, too, it stands
@@ -61,13 +74,12 @@ static void *watch_main(void *argument)
     struct sim_wide_watch *watch = world->wide_watch;
     sim_libc_thread_carries();
     uint64_t steps = 0, used = 0;
-    int busy = 0;
-    unsigned pause = 1; /* in looks */
+    struct sim_wide_looks looks = {.pause = 1};
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
     pthread_mutex_lock(&watch->mutex);
     while (!watch->stopped) {
-        until.tv_nsec += (long)(LOOK_NS * pause);
+        until.tv_nsec += (long)(LOOK_NS * looks.pause);
         if (until.tv_nsec >= 1000000000) {
             until.tv_nsec -= 1000000000;
             until.tv_sec++;
@@ -75,19 +87,12 @@ static void *watch_main(void *argument)
         if (pthread_cond_timedwait(&watch->stop, &watch->mutex, &until) != ETIMEDOUT)
             continue;
         uint64_t now = __atomic_load_n(&world->steps, __ATOMIC_RELAXED), run = processor_ns(watch);
-        if (!world->wide && run - used < LOOK_NS / 2 * pause) {
+        if (!world->wide && run - used < LOOK_NS / 2 * looks.pause) {
             clock_gettime(CLOCK_MONOTONIC, &until);
             continue;
         }
         used = run;
-        uint64_t calls = (now - steps) / pause;
-        look(world, watch, calls, &busy);
-        if (world->wide)
-            pause = PAUSE_WIDE;
-        else if (calls < MANY_CALLS)
-            pause = 1;
-        else
-            pause = pause < PAUSE_MAX ? 2 * pause : PAUSE_MAX;
+        look(world, watch, &looks, (now - steps) / looks.pause);
         steps = now;
         clock_gettime(CLOCK_MONOTONIC, &until);
     }

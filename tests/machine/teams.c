@@ -3,6 +3,7 @@
 #include "teams.h"
 
 #include <mpi.h>
+#include <mpix.h>
 #include <omp.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -497,6 +498,155 @@ static void tasks(void)
     }
 }
 
+static void *begin_as_thread(void *none)
+{
+    int provided;
+    MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
+    call();
+    return none;
+}
+static void begun_elsewhere(void) /* that thread is the main one then */
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, begin_as_thread, NULL);
+    pthread_join(thread, NULL);
+}
+static void with_session(void) /* which has a level of its own */
+{
+    MPI_Session session;
+    int provided;
+    MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+    thread();
+    MPI_Session_finalize(&session);
+}
+
+/* ---- collectives ---- */
+
+static void meet(void)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+static void *meet_as_thread(void *none)
+{
+    meet();
+    return none;
+}
+static void meet_both(void)
+{
+#pragma omp parallel num_threads(2)
+    meet();
+}
+static void meet_often(void)
+{
+#pragma omp parallel num_threads(2)
+    for (int i = 0; i < 3; i++)
+        meet();
+}
+static void meet_in_turn(void)
+{
+#pragma omp parallel num_threads(2)
+#pragma omp critical
+    meet();
+}
+static void meet_one_in_turn(void)
+{
+#pragma omp parallel num_threads(2)
+    {
+        if (omp_get_thread_num() == 1) {
+#pragma omp critical
+            meet();
+        } else {
+            meet();
+        }
+    }
+}
+static void meet_between_barriers(void)
+{
+#pragma omp parallel num_threads(2)
+    {
+        if (omp_get_thread_num() == 1)
+            meet();
+#pragma omp barrier
+        if (omp_get_thread_num() == 0)
+            meet();
+    }
+}
+static void meet_own(void) /* each thread has a communicator of its own */
+{
+    MPI_Comm comms[2];
+    for (int i = 0; i < 2; i++)
+        MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
+#pragma omp parallel num_threads(2)
+    for (int i = 0; i < 2; i++)
+        MPI_Barrier(comms[omp_get_thread_num()]);
+    for (int i = 0; i < 2; i++)
+        MPI_Comm_free(&comms[i]);
+}
+static void meet_one(void)
+{
+#pragma omp parallel num_threads(2)
+    if (omp_get_thread_num() == 1)
+        for (int i = 0; i < 2; i++)
+            meet();
+}
+static void meet_alone(void)
+{
+#pragma omp parallel num_threads(1)
+    meet();
+    meet();
+}
+static void meet_later(void)
+{
+#pragma omp parallel num_threads(2)
+    {
+        MPI_Request request;
+        MPI_Ibarrier(MPI_COMM_WORLD, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+}
+static void meet_in_tasks(void)
+{
+#pragma omp parallel num_threads(2)
+#pragma omp single
+    for (int i = 0; i < 4; i++) {
+#pragma omp task
+        meet();
+    }
+}
+static void meet_nested(void) /* what threads of inner teams do is not known */
+{
+#pragma omp parallel num_threads(1)
+    {
+#pragma omp parallel num_threads(2)
+        meet();
+    }
+}
+static void meet_joined(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, meet_as_thread, NULL);
+    pthread_join(thread, NULL);
+    meet();
+}
+/* Rank 1 comes when nobody else can go on: both threads of rank 0 are in the collective by then. */
+static void meet_inside(void)
+{
+    pthread_t thread;
+    MPI_Status status;
+    int rank, flag = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0)
+        pthread_create(&thread, NULL, meet_as_thread, NULL);
+    else
+        MPIX_Probe_patient(0, MPI_COMM_SELF, 1, &flag, &status);
+    meet();
+    if (rank == 0)
+        pthread_join(thread, NULL);
+    else
+        meet();
+}
+
 const struct team_level *teams_level(int number)
 {
 #define MAIN(call, level)                                                                          \
@@ -505,9 +655,17 @@ const struct team_level *teams_level(int number)
 #define SERIAL                                                                                     \
     "MPI_Iprobe: called by a thread while another thread of its team may be in MPI: "              \
     "MPI_THREAD_SERIALIZED allows one at a time\n"
+#define AT_ONCE(how)                                                                               \
+    "MPI_Barrier while another thread of the rank " how " in a collective on the same "            \
+    "communicator: their order is by chance; give each thread its own\n"
 #define LEVEL(level, name, said)                                                                   \
     {                                                                                              \
-#name, MPI_THREAD_##level, name, said                                                      \
+#name, MPI_THREAD_##level, name, said, 1,                                                  \
+            MPI_THREAD_##level == MPI_THREAD_SERIALIZED && sizeof(said)> 1                         \
+    }
+#define COLLECTIVES(name, said)                                                                    \
+    {                                                                                              \
+#name, MPI_THREAD_MULTIPLE, name, said, 1, sizeof(said)> 1                                 \
     }
     static const struct team_level all[] = {
         LEVEL(SINGLE, own, ""),
@@ -540,6 +698,21 @@ const struct team_level *teams_level(int number)
         LEVEL(MULTIPLE, both, ""),
         LEVEL(MULTIPLE, thread, ""),
         LEVEL(MULTIPLE, both_often, ""),
+        {"begun_elsewhere", -1, begun_elsewhere, "", 1, 0},
+        {"with_session", -1, with_session, "", 1, 0},
+        COLLECTIVES(meet_both, AT_ONCE("may be")),
+        COLLECTIVES(meet_often, AT_ONCE("may be")),
+        COLLECTIVES(meet_in_turn, ""),
+        COLLECTIVES(meet_one_in_turn, AT_ONCE("may be")),
+        COLLECTIVES(meet_between_barriers, ""),
+        COLLECTIVES(meet_own, ""),
+        COLLECTIVES(meet_one, ""),
+        COLLECTIVES(meet_alone, ""),
+        COLLECTIVES(meet_later, AT_ONCE("may be")),
+        COLLECTIVES(meet_in_tasks, ""),
+        COLLECTIVES(meet_nested, ""),
+        COLLECTIVES(meet_joined, ""),
+        {"meet_inside", MPI_THREAD_MULTIPLE, meet_inside, AT_ONCE("was"), 2, 0},
     };
     return (size_t)number < sizeof all / sizeof *all ? &all[number] : NULL;
 }

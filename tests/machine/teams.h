@@ -28,13 +28,15 @@ void teams_run(const struct team_program *program);
 /* Single programs, by number: others wait for what is never sent, where `stuck`; false: there is no such. */
 _Bool teams_single(int number, _Bool stuck, const char **what);
 
-/* Which thread calls, by the level of threads: `said` M009, in order, or nothing; where only the machine's own account of teams tells
- * them apart. */
+/* Which thread calls, by the level of threads, and collectives of two threads: `said` M009 and M006, in order, or nothing. */
 struct team_level {
     const char *what;
-    int level; /* MPI_THREAD_SINGLE and so on */
+    int level; /* MPI_THREAD_SINGLE and so on; -1: it initializes MPI by itself */
     void (*run)(void);
     const char *said;
+    int ranks;
+    _Bool
+        perhaps; /* told as a gap where the program may order its threads in ways that are not seen */
 };
 const struct team_level *teams_level(int number);
 
