@@ -227,6 +227,82 @@ static void test_block_lengths(void)
     tap_ok(same, "blocks of every length are copied whole");
 }
 
+/* ---- Elements that are interlocked ---- */
+
+/* Whether `count` elements may be received: where they share no byte. */
+static bool receivable_agrees(struct naive *naive, int count)
+{
+    PMPI_Type_commit(&naive->handle);
+    return sim_datatype_receivable(sim_datatype_get(naive->handle), (size_t)count) ==
+           !naive_overlaps(naive, count);
+}
+
+/* Columns of matrices and their like: every block, stride and extent. */
+static void test_interlocked(void)
+{
+    int wrong = 0, shared = 0, apart = 0;
+    for (int blocks = 1; blocks <= 3; blocks++)
+        for (int length = 1; length <= 2; length++)
+            for (int stride = -5; stride <= 5; stride++)
+                for (int extent = -7; extent <= 7; extent++) {
+                    struct naive byte = {MPI_CHAR, 0, NULL}, type = {0};
+                    MPI_Datatype vector;
+                    naive_put(&byte, 0, 0);
+                    for (int i = 0; i < blocks; i++)
+                        naive_block(&type, &byte, i * stride, length);
+                    naive_put(&type, NAIVE_LOWER, 0);
+                    naive_put(&type, NAIVE_UPPER, extent);
+                    PMPI_Type_vector(blocks, length, stride, MPI_CHAR, &vector);
+                    PMPI_Type_create_resized(vector, 0, extent, &type.handle);
+                    for (int count = 1; count <= 5; count++) {
+                        *(naive_overlaps(&type, count) ? &shared : &apart) += 1;
+                        if (!receivable_agrees(&type, count) && wrong++ < 5)
+                            tap_note("%d elements of extent %d: %d blocks of %d, %d apart", count,
+                                     extent, blocks, length, stride);
+                    }
+                    PMPI_Type_free(&vector);
+                    naive_free(&type);
+                    free(byte.entries);
+                }
+    tap_ok(!wrong && shared > 1000 && apart > 1000,
+           "elements of vectors that share a byte are recognised (%d do, %d do not)", shared,
+           apart);
+    for (int kind = KIND_CONTIGUOUS; kind < KINDS; kind++)
+        for (int i = 0; i < ROUNDS / 10; i++) {
+            struct naive type = naive_make((enum naive_kind)kind, 1 + i % 2, false);
+            if (type.count < 40 && !receivable_agrees(&type, naive_between(1, 5)) && wrong++ < 5)
+                tap_note("%s", naive_kinds[kind]);
+            naive_free(&type);
+        }
+    tap_is_int(wrong, 0, "... and those of any other type of few blocks");
+}
+
+/* Two elements of so many blocks without order, of which the last of the first is the first of the
+ * second: with many, who looks briefly does not see it, and who looks long does, up to a limit. */
+static bool seen(int blocks, bool long_look)
+{
+    MPI_Datatype scattered, type;
+    int *at = malloc((size_t)blocks * sizeof *at);
+    for (int i = 0; i < blocks; i++) /* no two steps are alike */
+        at[i] = 3 * i + i % 2 * (i % 3 == 0);
+    PMPI_Type_create_indexed_block(blocks, 1, at, MPI_CHAR, &scattered);
+    PMPI_Type_create_resized(scattered, 0, at[blocks - 1], &type);
+    PMPI_Type_commit(&type);
+    const struct sim_datatype *made = sim_datatype_get(type);
+    bool found =
+        long_look ? sim_datatype_overlaps(made, 2) : sim_datatype_interlock_overlaps(made, 2);
+    PMPI_Type_free(&scattered);
+    PMPI_Type_free(&type);
+    free(at);
+    return found;
+}
+
+static void test_limits_of_looking(void)
+{
+    tap_ok(seen(128, false) && !seen(129, false), "a brief look is at 256 blocks");
+    tap_ok(seen(1 << 19, true) && !seen((1 << 19) + 1, true), "a long look is at a million");
+}
+
 /* ---- The flat form stays small ---- */
 
 static void test_runs(void)
@@ -259,6 +335,8 @@ int main(int argc, char **argv)
     }
     test_transfer();
     test_block_lengths();
+    test_interlocked();
+    test_limits_of_looking();
     test_runs();
     return tap_done();
 }
