@@ -74,8 +74,9 @@ struct stretch {
 static inline struct stretch stretch_of(struct sim_block block)
 {
     size_t bytes = block.type && block.type->contiguous ? block.count * block.type->size : 0;
-    const char *from = bytes ? block.data : NULL;
-    return (struct stretch){from, from + bytes};
+    if (!bytes)
+        return (struct stretch){NULL, NULL};
+    return (struct stretch){block.data, (const char *)block.data + bytes};
 }
 
 static inline bool meet(struct stretch a, struct stretch b)
