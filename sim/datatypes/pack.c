@@ -62,7 +62,7 @@ static int check(struct pack_call *call, const void *packed)
 static int pack(struct pack_call *call, const void *inbuf, void *outbuf, const void *site)
 {
     int error = check(call, outbuf);
-    if (error)
+    if (error || call->bytes == 0)
         return error;
     sim_packed_uses(&(struct sim_packed){call->function, inbuf, call->datatype, call->count,
                                          (char *)outbuf + call->position, call->bytes, false},
@@ -75,7 +75,7 @@ static int pack(struct pack_call *call, const void *inbuf, void *outbuf, const v
 static int unpack(struct pack_call *call, const void *inbuf, void *outbuf, const void *site)
 {
     int error = check(call, inbuf);
-    if (error)
+    if (error || call->bytes == 0)
         return error;
     sim_packed_uses(&(struct sim_packed){call->function, outbuf, call->datatype, call->count,
                                          (const char *)inbuf + call->position, call->bytes, true},
