@@ -324,23 +324,11 @@ static void prove_more(struct proof *proof, struct results *results)
     findings_sort(&verdict->findings);
 }
 
-/* Ranks are fibers, and one asked MPI for threads, was given less, and did not end well: maybe
- * because of that. */
+/* Ranks are fibers, and one asked MPI for threads and was given less: it may do something else where it
+ * gets them. */
 static bool wants_threads(const struct job *job, const struct verdict *verdict)
 {
-    return job->world.executor != SIM_THREADS && verdict->result.threads_denied && !verdict->passed;
-}
-
-/* The first run went well by chance: in another one a thread of a rank called MPI. */
-static bool wanted_threads_later(const struct job *job, const struct verdict *verdict)
-{
-    if (job->world.executor == SIM_THREADS || !verdict->result.threads_denied)
-        return false;
-    for (size_t i = 0; i < verdict->findings.count; i++)
-        if (!strcmp(verdict->findings.items[i].code, "M009") &&
-            strstr(verdict->findings.items[i].title, "a thread that is not the rank's own"))
-            return true;
-    return false;
+    return job->world.executor != SIM_THREADS && verdict->result.threads_denied;
 }
 
 enum { FIRST_RUN = 12 /* seconds that it has in any case: a program may compute */ };
@@ -362,7 +350,6 @@ static bool prove_ranks(struct results *results, const struct job *job, double b
     if (!*again) {
         stopwatch_next(&verdict.watch, STOPWATCH_OTHER_RUNS);
         prove_more(&proof, results);
-        *again = wanted_threads_later(job, &verdict);
         stopwatch_next(&verdict.watch, STOPWATCH_CHECKS);
     }
     if (*again) {

@@ -132,6 +132,8 @@ static bool is_whole(const struct board *board, int ranks)
            board->ranks_count == ranks && values_sealed(board) && ranks_sealed(board, ranks) &&
            rank_fits(first->rank, ranks) && is_flag(&first->crashed) && is_flag(&first->aborted) &&
            memchr(first->refused, 0, sizeof first->refused) &&
+           memchr(first->stray.text, 0, sizeof first->stray.text) &&
+           rank_fits(first->stray.rank - 1, ranks) &&
            memchr(board->failure, 0, sizeof board->failure) &&
            memchr(board->refused, 0, sizeof board->refused) &&
            board->modules_count <= BOARD_MODULES && rank_fits(board->computing.rank, ranks) &&

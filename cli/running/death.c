@@ -136,10 +136,36 @@ static void note_exit(struct trace *trace, uint32_t rank, int status, bool alone
     add_note(trace, "X008", rank, TRACE_NO, text);
 }
 
+/* The site of `place` of `rank`; TRACE_NO: not known. */
+static uint32_t site_of(struct trace *trace, const struct board *board, const char *object,
+                        uint32_t rank, uint64_t place)
+{
+    struct board_locate locate = {board, (int)trace->ranks, object};
+    struct sites *sites = place ? sites_new(trace) : NULL;
+    const char *file;
+    uint64_t address;
+    uint32_t site = TRACE_NO;
+    if (sites && board_locate(&locate, rank, place, &file, &address))
+        site = sites_find(sites, file, address + 1);
+    sites_free(sites);
+    return site;
+}
+
+/* A thread that called MPI where it may not ended the process before its rank could tell. */
+static void note_stray(struct trace *trace, const struct board *board, const char *object)
+{
+    int rank = board->first_failure.stray.rank - 1;
+    if (rank >= 0)
+        add_note(trace, "M009", (uint32_t)rank,
+                 site_of(trace, board, object, (uint32_t)rank, board->first_failure.stray.place),
+                 board->first_failure.stray.text);
+}
+
 void death_note(struct trace *trace, int status, enum watch_end end, const struct board *board,
-                struct death_before before)
+                struct death_before before, const char *object)
 {
     bool sure;
+    note_stray(trace, board, object);
     uint32_t rank = rank_that_ran(trace, board, &sure);
     struct trace_rank *info = &trace->rank_info[rank];
     if (end == WATCH_STOPPED || (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)) {
@@ -161,21 +187,6 @@ void death_note(struct trace *trace, int status, enum watch_end end, const struc
     }
     if (!sure)
         trace_add_metric(trace, "rank named is one of several that ran", (int32_t)rank, 1, "");
-}
-
-/* The site of `place` of `rank`; TRACE_NO: not known. */
-static uint32_t site_of(struct trace *trace, const struct board *board, const char *object,
-                        uint32_t rank, uint64_t place)
-{
-    struct board_locate locate = {board, (int)trace->ranks, object};
-    struct sites *sites = place ? sites_new(trace) : NULL;
-    const char *file;
-    uint64_t address;
-    uint32_t site = TRACE_NO;
-    if (sites && board_locate(&locate, rank, place, &file, &address))
-        site = sites_find(sites, file, address + 1);
-    sites_free(sites);
-    return site;
 }
 
 void death_note_standing(struct trace *trace, const struct board *board, const char *object)

@@ -19,12 +19,12 @@ struct death_before death_before(void);
 /* One sentence about the end; `board` is the parent's copy. */
 void death_text(int status, enum watch_end end, const struct board *board, char *text, size_t size);
 
-/* Adds what is known to the trace, from which the checker makes findings (X001, X002, X007, X008).
- */
+/* Adds what is known to the trace, from which the checker makes findings (X001, X002, X007, X008, and M009 for a thread that may not
+ * call MPI). `object` is the program. */
 void death_note(struct trace *trace, int status, enum watch_end end, const struct board *board,
-                struct death_before before);
+                struct death_before before, const char *object);
 /* The time is over, and nobody said where: the rank that stood somewhere when it was asked, which the question may have woken (poll,
- * sigsuspend), or that ran and did not answer. `object` is the program. */
+ * sigsuspend), or that ran and did not answer. */
 void death_note_standing(struct trace *trace, const struct board *board, const char *object);
 
 #endif

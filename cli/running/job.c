@@ -368,7 +368,12 @@ static bool conclude(struct remains *remains, struct job_result *result, struct 
     if (!remains->damage[0])
         note_refused(result->trace, board);
     if (died(remains) && !remains->damage[0])
-        death_note(result->trace, remains->status, remains->end, board, remains->before);
+        death_note(result->trace, remains->status, remains->end, board, remains->before,
+                   remains->job->object);
+    if (result->threads_denied && result->outcome == OUTCOME_FINISHED && !has_failed_rank(board))
+        trace_gap(result->trace, "threads", 1,
+                  "what the program does where it is given the threads of MPI that it asked for "
+                  "(--os-threads)");
     if (is_cut_off(remains->end) && !remains->damage[0])
         trace_gap(result->trace, "run", 1,
                   "the run was cut off: of what it had done, only where each rank was is judged");

@@ -309,6 +309,14 @@ static void note_stray(struct sim_rank *rank, const char *function)
     rank->stray.site = sim_libc_call_site();
     rank->stray.remedy = sim_interrupt_running() ? handler_remedy : thread_remedy;
     fprintf(stderr, "rank %d: MPI_%s: %s\n", rank->id, function, rank->stray.remedy);
+    struct sim_first_failure *first = rank->world->options.first_failure;
+    if (first && !atomic_load(&first->stray.rank)) { /* it may end the process */
+        snprintf(first->stray.text, sizeof first->stray.text, "MPI_%s: %s", function,
+                 rank->stray.remedy);
+        first->stray.place =
+            rank->stray.site ? (uint64_t)(uintptr_t)rank->stray.site - 1 : 0; /* of the call */
+        atomic_store(&first->stray.rank, rank->id + 1);
+    }
     atomic_store(&rank->stray.state, 2);
     if (sim_interrupt_running()) { /* a fiber has no other occasion to look */
         rank->plain = false;
@@ -324,6 +332,10 @@ static bool stray_note(struct sim_rank *rank)
     record_site_enter(rank->stray.site);
     record_note("M009", "MPI_%s: %s", rank->stray.function, rank->stray.remedy);
     record_site_leave();
+    struct sim_first_failure *first = rank->world->options.first_failure;
+    int own = rank->id + 1;
+    if (first)
+        atomic_compare_exchange_strong(&first->stray.rank, &own, 0);
     return true;
 }
 

@@ -35,6 +35,11 @@ struct sim_first_failure {
     int exit_code;
     bool crashed, aborted;
     char refused[400]; /* SIM_Usage: what is wrong with the program's words, else "" */
+    struct {
+        _Atomic int rank; /* plus one; 0: none; set last */
+        uint64_t place;   /* 0: not known */
+        char text[300];
+    } stray; /* a call that was refused to a thread or a handler, and that no finding tells of yet */
 };
 
 /* A receive by name that is delayed like a wildcard: it may be cancelled after its message came. */

@@ -102,9 +102,70 @@ for my $level ('funneled', 'serialized', 'multiple') {
             my $said = `'$simrun' --db none $threads -n 2 demands.c $levels{$level} $how 2>&1`;
             my $ends = $how ne 'bear' && ($level ne 'multiple' || !$threads);
             my $told = $ends && !$threads && $level ne 'funneled';
-            is(join(' ', $said =~ /^(FAIL|PASS)/m, $said =~ /^  (threads) .*fibers/m),
-                ($ends ? 'FAIL' : 'PASS') . ($told ? ' threads' : ''), "asks for $level, or $how, $threads") or diag($said);
+            my $less = !$ends && !$threads && $level ne 'funneled';
+            is(join(' ', $said =~ /^(FAIL|PASS)/m, $said =~ /^  (threads) .*fibers/m, join(' ', split ' ', $said) =~ /not covered: what the program does where it is given the (threads of MPI) that it asked for/),
+                ($ends ? 'FAIL' : 'PASS') . ($told ? ' threads' : '') . ($less ? ' threads of MPI' : ''), "asks for $level, or $how, $threads") or diag($said);
         }
     }
+}
+
+# What is proven is what the program does with the threads that it asks for: here it hangs then.
+open $file, '>', 'chooses.c' or die;
+print $file <<'C';
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+int main(int argc, char **argv)
+{
+    int given, x, wanted = atoi(argv[1]);
+    MPI_Init_thread(&argc, &argv, wanted, &given);
+    if (given == MPI_THREAD_MULTIPLE && !strcmp(argv[2], "hangs"))
+        MPI_Recv(&x, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Finalize();
+    return 0;
+}
+C
+close $file;
+for my $case ([funneled => 'hangs', 'PROVEN'], [multiple => 'hangs', 'FAIL D001'], [multiple => 'ends', 'PROVEN'], [serialized => 'ends', 'PROVEN']) {
+    my ($level, $how, $expected) = @$case;
+    my $said = `'$simrun' prove --db none -n 2 chooses.c $levels{$level} $how 2>/dev/null`;
+    is(join(' ', $said =~ /^(FAIL|PASS|PROVEN)/m, $said =~ /^([A-Z]\d{3}) /m), $expected, "proven: asks for $level, $how") or diag($said);
+}
+
+# A thread that may not call MPI, and ends the process as that fails: the cause is the call, not the end.
+open $file, '>', 'ends.c' or die;
+print $file <<'C';
+#include <mpi.h>
+#include <pthread.h>
+#include <stdlib.h>
+static const char *how;
+static void *work(void *ignored)
+{
+    int rank = -1;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank); /* here */
+    if (rank < 0 && *how == 'e')
+        exit(4);
+    if (rank < 0 && *how == 'q')
+        _Exit(0);
+    if (rank < 0 && *how == 'a')
+        MPI_Abort(MPI_COMM_WORLD, 5);
+    return ignored;
+}
+int main(int argc, char **argv)
+{
+    pthread_t thread;
+    how = argv[1];
+    MPI_Init(&argc, &argv);
+    pthread_create(&thread, NULL, work, NULL);
+    pthread_join(thread, NULL);
+    MPI_Finalize();
+    return 0;
+}
+C
+close $file;
+for my $how ('exit', 'quick', 'abort', 'goes on') {
+    my $said = `'$simrun' --db none -n 2 ends.c '$how' 2>/dev/null`;
+    is(join(' ', $said =~ /^(FAIL|PASS)/m, $said =~ /^([A-Z]\d{3}) /mg, join(' ', split ' ', $said) =~ /fibers at ends\.c:(\d+)/),
+        $how eq 'quick' ? 'FAIL M009 X008 8' : 'FAIL M009 8', "a thread that may not call MPI: $how") or diag($said);
 }
 done_testing;
