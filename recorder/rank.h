@@ -133,7 +133,7 @@ struct recorder_rank {
     uint32_t look_at;             /* how many operations there are when they are looked at next */
     struct recorder_thread *self; /* the calling one, while it is in the recorder */
     struct recorder_thread first, *threads[RECORDER_THREADS]; /* by number */
-    uint32_t thread_count;
+    uint32_t thread_count, tasks;
     _Atomic bool shared; /* by several threads: entered through the lock */
     pthread_mutex_t lock;
     const void *_Atomic owner; /* its mark, while the lock is held */
@@ -163,6 +163,9 @@ static inline bool recorder_maybe(void)
 }
 
 extern __attribute__((visibility("hidden"))) _Thread_local char recorder_thread_mark;
+extern __attribute__((visibility("hidden"))) _Thread_local uint8_t recorder_task;
+/* Of the task that the calling thread is in: its first operation gives it one. */
+uint8_t recorder_task_number(struct recorder_rank *me);
 
 void recorder_threads_init(struct recorder_rank *me);
 void recorder_threads_release(struct recorder_rank *me);
@@ -293,7 +296,7 @@ recorder_op_inline(struct recorder_rank *me, enum op_kind kind, enum op_state st
     uint32_t pass = self->pass_depth ? self->passes[self->pass_depth - 1] : 0;
     uint32_t node = self->node_depth ? self->nodes[self->node_depth - 1] : 0;
     op->state = (uint8_t)state; /* what is not set here is zero */
-    op->thread = self->number;
+    op->thread = recorder_task ? recorder_task_number(me) : self->number;
     op->flags = pass && node ? OP_ADJOINT : 0;
     op->pass = pass;
     op->node = node;

@@ -29,6 +29,11 @@ uint32_t record_pass_begin(enum pass_mode mode);
 void record_pass_end(uint32_t pass);
 /* How many threads of the caller's rank may call MPI: MPI_THREAD_MULTIPLE and so on. */
 void record_threads(int provided);
+/* What the calling thread does from now on stands in the record as what a thread of its own did: it is a task
+ * (RECORD_TASK_NEW), none (RECORD_TASK_NONE), or one that was interrupted by another and goes on. Which
+ * thread runs a task is chance, so tasks of one thread are in no order. Returns what it did so far. */
+enum { RECORD_TASK_NONE, RECORD_TASK_NEW };
+uint8_t record_task(uint8_t task);
 /* The calling thread will not return to where it stands, maybe within the recorder. */
 void record_abandon(void);
 /* Operations until leave carry this call site instead of their own return address (a library's

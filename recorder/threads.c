@@ -12,6 +12,24 @@
 /* Threads are told apart by where their own copy of this lies. */
 _Thread_local char recorder_thread_mark;
 
+_Thread_local uint8_t recorder_task; /* RECORD_TASK_NONE, RECORD_TASK_NEW, or its number */
+
+uint8_t record_task(uint8_t task)
+{
+    uint8_t before = recorder_task;
+    recorder_task = task;
+    return before;
+}
+
+/* Tasks have the numbers behind those of threads: when there are no more, again from the first. */
+uint8_t recorder_task_number(struct recorder_rank *me)
+{
+    if (recorder_task == RECORD_TASK_NEW)
+        recorder_task =
+            (uint8_t)(RECORDER_THREADS + me->tasks++ % (UINT8_MAX + 1 - RECORDER_THREADS));
+    return recorder_task;
+}
+
 void recorder_threads_init(struct recorder_rank *me)
 {
     pthread_mutex_init(&me->lock, NULL);

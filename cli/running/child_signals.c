@@ -299,7 +299,7 @@ static bool answer_look(const void *context)
  * wait in their calls: the question goes on to one that does not. */
 static void on_question(int number, siginfo_t *info, void *context)
 {
-    if (info->si_code == SI_TKILL && answer_look(context))
+    if (info->si_code == SI_TKILL && (sim_world_called_out() || answer_look(context)))
         return;
     int rank = sim_world_current_rank();
     int vanished = world ? sim_world_vanished(world) : -1;

@@ -1,5 +1,5 @@
-/* Ground floor of the machine: handles, attributes, error codes, hashes, dependence sets. Knows no
- * rank.
+/* Ground floor of the machine: handles, attributes, error codes, hashes, dependence sets, whether a
+ * process sleeps. Knows no rank.
  *
  * Room: sees nothing. Seen by sim/communicator_calls, sim/communicators, sim/compile,
  * sim/datatypes, sim/interface, sim/operators, sim/worlds. */

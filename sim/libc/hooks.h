@@ -52,9 +52,13 @@ enum sim_team_event {
     SIM_TEAM_TURN,       /* waits for its turn */
     SIM_TEAM_TURN_DONE,  /* its chunk is done */
     SIM_TEAM_TASK,       /* a task is made */
-    SIM_TEAM_TASK_BEGIN, /* and begins on the calling thread, within another task if it says so */
-    SIM_TEAM_TASK_END,
-    SIM_TEAM_TASKS_UNSEEN /* others are made, of which nothing more is told */
+    SIM_TEAM_TASK_BEGIN, /* and begins on the calling thread: see struct sim_team_task */
+    SIM_TEAM_TASK_END
+};
+
+struct sim_team_task {
+    bool within;         /* another one, which waits for tasks meanwhile */
+    uint8_t interrupted; /* which one, for the machine alone */
 };
 
 /* A chunk of iterations of an ordered loop: chunks take turns, and one begins where another ends. */

@@ -41,12 +41,13 @@ enum sim_rank_state { SIM_READY, SIM_RUNNING, SIM_BLOCKED, SIM_DONE, SIM_CRASHED
 /* Of the region that a rank's own thread is in, outside of others. */
 struct sim_team {
     int size, arrived; /* 0: none; so many wait for the others */
+    int entered;       /* of these, in the runtime, where they run tasks */
+    int idle;          /* in the runtime where all meet, and in no task */
+    uint64_t called;   /* how often some were called there */
     uint64_t round;    /* how often all have met */
     uint64_t looked;   /* the last of them since which one has read an atomic variable, from 1 */
     int met;           /* of those that met last, so many are still there and run tasks */
     int made, begun;   /* tasks that have not begun, and that are under way */
-    int working;       /* threads that are in a task */
-    bool unseen;       /* there may be other tasks */
     struct sim_turns_of_loop {
         uint64_t loop; /* 0: none so far */
         long next;     /* whose turn it is: the chunk that begins there */
@@ -181,6 +182,7 @@ _Static_assert(sizeof(struct sim_rank) / 64 % 2, "a rank is an odd number of lin
 
 struct sim_wide;
 struct sim_wide_watch;
+struct asleep_watch;
 
 struct sim_executor {
     /* Runs all ranks; returns when the world is over. */
@@ -292,6 +294,8 @@ struct sim_world {
     _Atomic(struct sim_rank *) turn;           /* turns and wide worlds only */
     struct sim_wide *wide;                     /* NULL: narrow */
     struct sim_wide_watch *wide_watch;
+    struct asleep_watch
+        *asleep;            /* over ranks that have threads of their own; NULL: there were none */
     uint32_t widened;       /* so often */
     atomic_bool never_wide; /* any more; any thread of a rank may say so */
     int spins;              /* how long a thread waits awake, in looks: turns.h */

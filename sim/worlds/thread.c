@@ -5,6 +5,7 @@
  * good (the world is over, it has ended) unwinds to its first frame with longjmp, since a thread of
  * a team has to return from the parallel region. */
 #include "recorder/recorder.h"
+#include "sim/base/asleep.h"
 #include "sim/worlds/error.h"
 #include "sim/worlds/rank.h"
 #include "sim/worlds/turns.h"
@@ -104,7 +105,7 @@ static bool at_once_with(struct sim_rank *rank, struct sim_team_call *call)
     struct sim_team *team = rank->team;
     bool in_team =
         sim_libc_place() == SIM_LIBC_THREAD ? sim_libc_in_team() : rank->libc.regions == 1;
-    if (!team || team->size < 2 || !in_team || team->made || team->begun || team->unseen)
+    if (!team || team->size < 2 || !in_team || team->made || team->begun)
         return false;
     struct sim_team_call last = *call;
     *call = (struct sim_team_call){(uintptr_t)&self, team->round, orderings > 0, last.told};
@@ -217,12 +218,14 @@ static bool is_counted(const struct sim_rank *rank)
            (place == SIM_LIBC_RANK || sim_libc_thread_is_counted() || in_team);
 }
 
-/* Threads that have met and are in no task, as long as nobody leaves before the tasks are done that
- * others of the team are in: they wait for these. */
+/* Threads that wait in the runtime where a team meets and are in no task: for those that have not come
+ * yet, or for the tasks that others of the team are in. */
 static int resting(const struct sim_team *team)
 {
-    bool stays = team && team->size && team->met == team->size && !team->unseen;
-    return stays && team->begun && !team->made ? team->size - team->working : 0;
+    if (!team || !team->size || team->made)
+        return 0;
+    bool stay = team->met ? team->met == team->size && team->begun : team->arrived > 0;
+    return stay ? team->idle : 0;
 }
 
 /* None of its threads can go on by itself. One that joins a thread cannot, as long as some other
@@ -317,6 +320,53 @@ static void thread_wake(struct sim_rank *rank)
     pthread_cond_broadcast(rank->wakeup);
 }
 
+static uint64_t moves(void *context)
+{
+    const struct sim_world *world = context;
+    return __atomic_load_n(&world->steps, __ATOMIC_RELAXED);
+}
+
+static bool somebody_waits(const struct sim_world *world)
+{
+    for (int i = 0; i < world->size; i++)
+        if (world->ranks[i].asleep && world->ranks[i].state <= SIM_BLOCKED)
+            return true;
+    return false;
+}
+
+/* Nobody goes on by itself: the world ends, and then whoever is in OpenMP's runtime is called out of
+ * there. */
+static void end_all_asleep(void *context)
+{
+    struct sim_world *world = context;
+    if (pthread_mutex_trylock(&world->monitor))
+        return;
+    if (!world->over && somebody_waits(world) && !sim_world_quiescent(world))
+        sim_world_stop(world, OUTCOME_DEADLOCK);
+    else if (world->over && world->options.wide_signal)
+        for (int i = 0; i < world->size; i++)
+            if (world->ranks[i].unwind)
+                pthread_kill(world->ranks[i].thread, world->options.wide_signal);
+    pthread_mutex_unlock(&world->monitor);
+}
+
+bool sim_world_called_out(void)
+{
+    struct sim_rank *rank = sim_current_rank;
+    if (!rank || !rank->world->threaded || !rank->world->over || !rank->unwind ||
+        sim_libc_place() == SIM_LIBC_THREAD)
+        return false;
+    sim_libc_regions_abandon(&rank->libc);
+    longjmp(*rank->unwind, 1);
+}
+
+/* What a runtime makes threads wait for is not known to the machine in every case. In the monitor. */
+static void watch_threads(struct sim_world *world)
+{
+    if (!world->asleep && !world->over && !world->turns)
+        world->asleep = asleep_watch_begin(moves, end_all_asleep, world);
+}
+
 void sim_threads_changed(struct sim_rank *rank, int threads, int joining)
 {
     struct sim_world *world = rank->world;
@@ -324,6 +374,8 @@ void sim_threads_changed(struct sim_rank *rank, int threads, int joining)
     sim_world_changed(world);
     rank->threads += threads;
     rank->joining += joining;
+    if (threads > 0)
+        watch_threads(world);
     if (threads < 0 && woken_to_end)
         world->sleeping_children--;
     stop_if_all_wait(rank);
@@ -346,19 +398,67 @@ static void team_wait(struct sim_rank *rank, const uint64_t *number, uint64_t fa
         stop_if_over(rank);
 }
 
+/* The calling thread is where its team meets, in the runtime. */
+static _Thread_local bool at_meeting;
+
+/* Whoever has come to a meeting runs the tasks there are, in the runtime. So it waits there, not in
+ * the machine, once there are some. */
+static void team_call_to_tasks(struct sim_rank *rank)
+{
+    struct sim_team *team = rank->team;
+    int waiting = team->arrived - team->entered;
+    if (!waiting)
+        return;
+    rank->joining -= waiting;
+    team->idle += waiting;
+    team->entered += waiting;
+    team->called++;
+    pthread_cond_broadcast(rank->wakeup);
+}
+
+/* Until all have come, or there are tasks. */
+static void team_await(struct sim_rank *rank, uint64_t round, uint64_t called)
+{
+    const struct sim_team *team = rank->team;
+    struct sim_world *world = rank->world;
+    int child = sim_libc_place() == SIM_LIBC_THREAD;
+    world->sleeping_children += child;
+    while (team->round == round && team->called == called && !world->over &&
+           rank->state <= SIM_BLOCKED)
+        pthread_cond_wait(rank->wakeup, &world->monitor);
+    world->sleeping_children -= child;
+    if (!child || (team->round == round && team->called == called))
+        stop_if_over(rank);
+}
+
 /* All of a team meet: at a barrier, or at the end of its region. */
 static void team_meet(struct sim_rank *rank)
 {
     struct sim_team *team = rank->team;
-    if (++team->arrived < team->size) {
-        team_wait(rank, &team->round, team->round + 1);
-        return;
+    uint64_t round = team->round, called = team->called;
+    if (++team->arrived == team->size) {
+        rank->joining -= team->size - 1 - team->entered;
+        team->idle += team->size - team->entered;
+        team->arrived = team->entered = 0;
+        team->met = team->size;
+        team->round++;
+        pthread_cond_broadcast(rank->wakeup);
+        stop_if_all_wait(rank);
+    } else {
+        rank->joining++;
+        if (team->made || team->begun)
+            team_call_to_tasks(rank);
+        stop_if_all_wait(rank);
+        team_await(rank, round, called);
     }
-    rank->joining -= team->size - 1;
-    team->arrived = 0;
-    team->met = team->size;
-    team->round++;
-    pthread_cond_broadcast(rank->wakeup);
+    at_meeting = true;
+}
+
+static void team_met(struct sim_team *team)
+{
+    at_meeting = false;
+    team->met--;
+    team->idle--;
 }
 
 /* A critical section of the rank, NULL: there are too many. */
@@ -431,14 +531,20 @@ static void team_tell_turn(struct sim_rank *rank, enum sim_team_event event,
         turn_done(rank, turns, turn->end);
 }
 
-static void team_tell_task(struct sim_rank *rank, enum sim_team_event event, bool within)
+static void team_tell_task(struct sim_rank *rank, enum sim_team_event event,
+                           struct sim_team_task *task)
 {
     struct sim_team *team = rank->team;
-    team->unseen = team->unseen || event == SIM_TEAM_TASKS_UNSEEN;
     team->made += (event == SIM_TEAM_TASK) - (event == SIM_TEAM_TASK_BEGIN);
     int begun = (event == SIM_TEAM_TASK_BEGIN) - (event == SIM_TEAM_TASK_END);
     team->begun += begun;
-    team->working += within ? 0 : begun;
+    team->idle -= begun && at_meeting && !task->within ? begun : 0;
+    if (event == SIM_TEAM_TASK_BEGIN)
+        task->interrupted = record_task(team->size > 1 ? RECORD_TASK_NEW : RECORD_TASK_NONE);
+    else if (event == SIM_TEAM_TASK_END)
+        record_task(task->interrupted);
+    if (event == SIM_TEAM_TASK)
+        team_call_to_tasks(rank);
     if (event == SIM_TEAM_TASK_END)
         stop_if_all_wait(rank);
 }
@@ -446,22 +552,27 @@ static void team_tell_task(struct sim_rank *rank, enum sim_team_event event, boo
 static void team_tell(struct sim_rank *rank, enum sim_team_event event, uintptr_t what)
 {
     struct sim_team *team = rank->team;
+    if (event == SIM_TEAM_BEGIN) {
+        at_meeting = false;
+        record_task(RECORD_TASK_NONE);
+    }
     if (event == SIM_TEAM_BEGIN && !team->size) {
         team->size = (int)what;
         rank->threads += team->size - 1;
+        if (team->size > 1)
+            watch_threads(rank->world);
     } else if (event == SIM_TEAM_MEET && team->size) {
         team_meet(rank);
     } else if (event == SIM_TEAM_MET && team->size) {
-        team->met--;
+        team_met(team);
     } else if (event == SIM_TEAM_END && team->size) {
         rank->threads -= team->size - 1;
-        team->size = team->met = team->made = team->begun = team->working = 0;
+        team->size = team->met = team->made = team->begun = team->idle = 0;
         memset(team->ordered, 0, sizeof team->ordered);
-        team->unseen = false;
     } else if (event >= SIM_TEAM_TURNS && event <= SIM_TEAM_TURN_DONE && team->size) {
         team_tell_turn(rank, event, (const struct sim_team_turn *)what);
     } else if (event >= SIM_TEAM_TASK && team->size) {
-        team_tell_task(rank, event, what);
+        team_tell_task(rank, event, (struct sim_team_task *)what);
     }
 }
 
@@ -564,6 +675,9 @@ __attribute__((noinline)) static void thread_main(struct sim_rank *rank)
         int code = rank->world->body(rank->world->context, rank->id);
         sim_rank_leave(rank, SIM_DONE, code);
     }
+    pthread_mutex_lock(&rank->world->monitor);
+    rank->unwind = NULL;
+    pthread_mutex_unlock(&rank->world->monitor);
     sim_current_rank = NULL;
     sim_turns_unpin(rank->world, &cores);
     sim_libc_team_back(&team);
@@ -602,6 +716,8 @@ __attribute__((no_sanitize("thread"))) static bool threads_run(struct sim_world 
     }
     TEAM_ACQUIRE();
     wait_for_children(world);
+    asleep_watch_end(world->asleep);
+    world->asleep = NULL;
     omp_set_max_active_levels(levels);
     for (int i = 0; i < world->size; i++)
         pthread_cond_destroy(&conditions[i]);

@@ -163,6 +163,9 @@ bool sim_world_looked_at(const struct sim_world *world);
 void sim_world_widen(struct sim_world *world);
 /* In a signal's handler that ends the calling rank: what it does happens in its turn. */
 void sim_rank_await_dying(void);
+/* In a handler of `wide_signal`: a rank that is OS threads, whose own one sleeps in OpenMP's runtime while
+ * its world is over, leaves it for good (and the handler does not return). False: it is none. */
+bool sim_world_called_out(void);
 /* How often the world became wide. */
 uint32_t sim_world_widened(const struct sim_world *world);
 

@@ -309,6 +309,325 @@ static void critical_names(
         receive(3);
 }
 
+/* ---- what the runtime makes threads wait for ---- */
+
+static void maker_waits(void) /* whoever waits where the region ends runs the task */
+{
+#pragma omp parallel num_threads(2)
+#pragma omp single
+    {
+#pragma omp task
+        bring(1);
+        wait_for(1);
+    }
+}
+
+static void maker_goes_on(void)
+{
+#pragma omp parallel num_threads(3)
+    {
+#pragma omp single nowait
+        {
+#pragma omp task
+            bring(1);
+            wait_for(1);
+        }
+#pragma omp barrier
+#pragma omp master
+        send_to(0, 2);
+    }
+    receive(2);
+}
+
+static void maker_alone(void) /* nobody else runs it */
+{
+#pragma omp parallel num_threads(1)
+    {
+#pragma omp task
+        send_to(0, 1);
+        if (!stuck) {
+#pragma omp taskwait
+        }
+        receive(1);
+    }
+}
+
+static void two_for_taskwait(void) /* each by a thread of its own, whichever comes first */
+{
+#pragma omp parallel num_threads(2)
+#pragma omp single
+    {
+#pragma omp task
+        {
+            bring(1);
+            wait_for(2);
+        }
+#pragma omp task
+        {
+            wait_for(1);
+            send_to(0, 2);
+        }
+#pragma omp taskwait
+        send_to(0, 3);
+        receive(3);
+    }
+}
+
+static void two_for_taskgroup(void)
+{
+#pragma omp parallel num_threads(2)
+#pragma omp single
+    {
+#pragma omp taskgroup
+        {
+#pragma omp task
+            {
+                wait_for(1);
+                send_to(0, 2);
+            }
+#pragma omp task
+            {
+                bring(1);
+                wait_for(2);
+            }
+        }
+        send_to(0, 3);
+        receive(3);
+    }
+}
+
+static void by_dependence(void)
+{
+    int order = 0;
+#pragma omp parallel num_threads(2)
+#pragma omp single
+    {
+#pragma omp task depend(out : order)
+        if (stuck)
+            receive(1);
+        else
+            send_to(0, 1);
+#pragma omp task depend(in : order)
+        if (stuck)
+            send_to(0, 1);
+        else
+            receive(1);
+    }
+}
+
+static void by_dependence_waited(void)
+{
+    int order = 0;
+#pragma omp parallel num_threads(2)
+#pragma omp single
+    {
+#pragma omp task depend(out : order)
+        if (stuck)
+            receive(1);
+        else
+            send_to(0, 1);
+#pragma omp task depend(in : order)
+        if (stuck)
+            send_to(0, 1);
+        else
+            receive(1);
+#pragma omp taskwait
+    }
+}
+
+static void task_of_task(void)
+{
+#pragma omp parallel num_threads(2)
+#pragma omp single
+    {
+#pragma omp task
+        {
+#pragma omp task
+            bring(1);
+            wait_for(1);
+        }
+#pragma omp taskwait
+    }
+}
+
+static void taskloop(void)
+{
+#pragma omp parallel num_threads(2)
+#pragma omp single
+#pragma omp taskloop grainsize(1)
+    for (int i = 0; i < 2; i++) {
+        if (i == 0) {
+            bring(1);
+            wait_for(2);
+        } else {
+            wait_for(1);
+            send_to(0, 2);
+        }
+    }
+}
+
+static void with_an_event(void)
+{
+#pragma omp parallel num_threads(2)
+#pragma omp single
+    {
+        omp_event_handle_t event;
+#pragma omp task detach(event)
+        bring(1);
+        wait_for(1);
+        omp_fulfill_event(event);
+    }
+}
+
+static void more_than_threads(void) /* they are run whenever a thread has nothing else */
+{
+#pragma omp parallel num_threads(3)
+#pragma omp single
+    {
+        for (int i = 0; i < 200; i++) {
+#pragma omp task firstprivate(i)
+            if (i < 199)
+                send_to(0, 2);
+            else
+                bring(2);
+        }
+        for (int i = 0; i < 200; i++)
+            receive(2);
+    }
+}
+
+static void single_of_all(void) /* the others wait for what one of them copies */
+{
+    int value = 0;
+#pragma omp parallel num_threads(3) firstprivate(value)
+    {
+#pragma omp single copyprivate(value)
+        {
+#pragma omp task
+            bring(1);
+            wait_for(1);
+            value = 1;
+        }
+#pragma omp critical
+        send_to(0, 2 + value);
+    }
+    for (int i = 0; i < 3; i++)
+        receive(3);
+}
+
+static void teams_of_teams(void)
+{
+    int level = omp_get_max_active_levels();
+    omp_set_max_active_levels(omp_get_level() + 3);
+#pragma omp parallel num_threads(2)
+    {
+        int of = omp_get_thread_num();
+#pragma omp parallel num_threads(2)
+        if (omp_get_thread_num() == 0)
+            send_to(0, stuck && of ? 7 : of);
+        else
+            receive(of);
+    }
+    omp_set_max_active_levels(level);
+}
+
+static void sections(void)
+{
+#pragma omp parallel sections num_threads(2)
+    {
+#pragma omp section
+        {
+            wait_for(1);
+            send_to(0, 2);
+        }
+#pragma omp section
+        {
+            bring(1);
+            wait_for(2);
+        }
+    }
+}
+
+static void lock_held(void)
+{
+    omp_lock_t lock;
+    omp_init_lock(&lock);
+    send_to(0, 2);
+#pragma omp parallel num_threads(2)
+    {
+        omp_set_lock(&lock);
+        send_to(0, 1);
+        receive(stuck ? 2 : 1);
+        omp_unset_lock(&lock);
+    }
+    receive(2);
+    omp_destroy_lock(&lock);
+}
+
+static void nest_lock_held(void)
+{
+    omp_nest_lock_t lock;
+    omp_init_nest_lock(&lock);
+    send_to(0, 2);
+#pragma omp parallel num_threads(2)
+    {
+        omp_set_nest_lock(&lock);
+        omp_set_nest_lock(&lock);
+        send_to(0, 1);
+        receive(stuck ? 2 : 1);
+        omp_unset_nest_lock(&lock);
+        omp_unset_nest_lock(&lock);
+    }
+    receive(2);
+    omp_destroy_nest_lock(&lock);
+}
+
+static void looks_for_its_task(void)
+{
+    int done = 0, seen = 0;
+#pragma omp parallel num_threads(2)
+#pragma omp single
+    {
+#pragma omp task shared(done)
+        {
+            bring(1);
+#pragma omp atomic write
+            done = 1;
+        }
+        while (!seen) {
+#pragma omp taskyield
+#pragma omp atomic read
+            seen = done;
+        }
+        wait_for(1);
+    }
+}
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+static int signalled;
+static void *thread_signals(void *tag)
+{
+    wait_for((int)(size_t)tag);
+    pthread_mutex_lock(&mutex);
+    signalled = 1;
+    pthread_cond_signal(&condition);
+    pthread_mutex_unlock(&mutex);
+    return NULL;
+}
+static void waits_for_a_signal(void)
+{
+    pthread_t other;
+    signalled = 0;
+    pthread_create(&other, NULL, thread_signals, (void *)1);
+    bring(1);
+    pthread_mutex_lock(&mutex);
+    while (!signalled)
+        pthread_cond_wait(&condition, &mutex);
+    pthread_mutex_unlock(&mutex);
+    pthread_join(other, NULL);
+}
+
 bool teams_single(int number, bool is_stuck, const char **what)
 {
 #define ONE(name)                                                                                  \
@@ -318,12 +637,40 @@ bool teams_single(int number, bool is_stuck, const char **what)
     static const struct {
         const char *name;
         void (*run)(void);
-    } all[] = {ONE(ordered_within), ONE(ordered_many),   ONE(ordered_dynamic),
-               ONE(task_waits),     ONE(task_brings),    ONE(tasks_many),
-               ONE(second_region),  ONE(after_region),   ONE(nested),
-               ONE(all_receive),    ONE(joins),          ONE(waits_beside),
-               ONE(both_wait),      ONE(joins_of_joins), ONE(one_after_the_other),
-               ONE(critical_names)};
+    } all[] = {ONE(ordered_within),
+               ONE(ordered_many),
+               ONE(ordered_dynamic),
+               ONE(task_waits),
+               ONE(task_brings),
+               ONE(tasks_many),
+               ONE(second_region),
+               ONE(after_region),
+               ONE(nested),
+               ONE(all_receive),
+               ONE(joins),
+               ONE(waits_beside),
+               ONE(both_wait),
+               ONE(joins_of_joins),
+               ONE(one_after_the_other),
+               ONE(critical_names),
+               ONE(maker_waits),
+               ONE(maker_goes_on),
+               ONE(maker_alone),
+               ONE(two_for_taskwait),
+               ONE(two_for_taskgroup),
+               ONE(by_dependence),
+               ONE(by_dependence_waited),
+               ONE(task_of_task),
+               ONE(taskloop),
+               ONE(with_an_event),
+               ONE(more_than_threads),
+               ONE(single_of_all),
+               ONE(teams_of_teams),
+               ONE(sections),
+               ONE(lock_held),
+               ONE(nest_lock_held),
+               ONE(looks_for_its_task),
+               ONE(waits_for_a_signal)};
     if ((size_t)number >= sizeof all / sizeof *all)
         return false;
     *what = all[number].name;

@@ -2,7 +2,7 @@
 #ifndef TESTS_MACHINE_TEAMS_H
 #define TESTS_MACHINE_TEAMS_H
 
-enum { TEAM_THREADS = 4, TEAM_STEPS = 12, TEAM_TAGS = 6 };
+enum { TEAM_THREADS = 4, TEAM_STEPS = 12, TEAM_TAGS = 6, TEAM_SINGLES = 34 };
 
 enum team_action {
     TEAM_SEND,     /* to the own rank; never waits */

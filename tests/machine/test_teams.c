@@ -12,6 +12,7 @@
 #include "traces/trace/coverage.h"
 
 #include <mpi.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -191,6 +192,12 @@ static int body(void *context, int rank)
     return 0;
 }
 
+static void on_signal(int number)
+{
+    (void)number;
+    sim_world_called_out();
+}
+
 static int run_world(enum sim_wide_when wide)
 {
     struct sim_world_options options;
@@ -199,6 +206,8 @@ static int run_world(enum sim_wide_when wide)
     options.ranks = level ? level->ranks : 2;
     options.executor = SIM_THREADS;
     options.wide = wide;
+    options.wide_signal = SIGURG;
+    signal(SIGURG, on_signal);
     recording = recording_new((uint32_t)options.ranks, RECORD_LEVEL_OPS, &failure);
     struct sim_world *world = sim_world_new(&options, &failure);
     struct recording_result result = {
@@ -254,7 +263,7 @@ static void drawn(void)
 static void singles(void)
 {
     const char *what = "";
-    for (chosen = 0; chosen < 16; chosen++)
+    for (chosen = 0; chosen < TEAM_SINGLES; chosen++)
         for (int i = 0; i < 2; i++) {
             chosen_stuck = i;
             int outcome = outcome_of(SIM_WIDE_AUTO);
