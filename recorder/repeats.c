@@ -233,12 +233,11 @@ static __attribute__((noinline)) void begin(struct recorder_rank *me,
                 bytes <= BYTES_MAX &&
                 start >= me->writer.end - (size_t)me->writer.units * BUFFERS_UNIT;
     const struct stretch one = {start, middle, first - body}, two = {middle, end, first};
-    if (!near || !closed(&two, body) || !same(&one, &two, body))
+    struct record_repeat *repeat = (void *)me->writer.next;
+    /* It stands behind its template, or that could be let go of without it; and there is room for one iteration, and what ends the loop. */
+    bool room = (size_t)(me->writer.end - end) >= sizeof *repeat + bytes + sizeof(struct record_op);
+    if (!near || !room || !closed(&two, body) || !same(&one, &two, body))
         return; /* perhaps one operation later */
-    struct record_repeat *repeat =
-        recorder_record(me, sizeof *repeat + bytes + sizeof(struct record_op));
-    if (!repeat)
-        return;
     *repeat = (struct record_repeat){.body = body, .bytes = (uint32_t)bytes};
     recorder_commit(me, repeat, RECORD_REPEAT, 0, sizeof *repeat);
     repeats->repeat = repeat;
