@@ -119,7 +119,11 @@ static bool chunks_damaged(struct look *look)
             return true;
         expected = at + (size_t)chunk->units * BUFFERS_UNIT;
     }
-    return false;
+    /* Behind the last one there is nothing that was taken, but by a rank that was killed or found no room. */
+    const struct buffers_header *header = look->buffers->header;
+    bool all = look->ended_well && !atomic_load(&header->lost) && !atomic_load(&header->freed);
+    return all && gap_damaged(look, expected, base + buffers_used(look->buffers)) &&
+           found(look, "no part of a record begins where one must", expected);
 }
 
 static bool header_damaged(struct look *look)
