@@ -326,7 +326,7 @@ static const struct {
     {OP_ALLTOALLW, NO_ROOT, false, true, false},
     {OP_REDUCE_SCATTER, NO_ROOT, false, true, false},
     {OP_SCAN, NO_ROOT, false, true, false},
-    {OP_EXSCAN, NO_ROOT, false, true, false},
+    {OP_EXSCAN, NO_ROOT, true, false, false}, /* on the first, which receives nothing */
     {OP_REDUCE_SCATTER_BLOCK, NO_ROOT, false, true, false},
 };
 enum { USES = sizeof uses / sizeof *uses };

@@ -68,6 +68,27 @@ for my $name (sort keys %clash) {
         add("overlap-$name-$offset", 2, 'B002|B001', "$peer\n$lines \@!\n$partner\nMPI_Waitall(2, reqs, MPI_STATUSES_IGNORE);");
     }
 }
+# Buffers that a member of the call has, but MPI does not look at: there the right twin's operation is, the wrong one's on a member's of whom it does.
+my $groups = "MPI_Comm local, across;\nMPI_Comm_split($w, rank < 2, rank, &local);\nMPI_Intercomm_create(local, 0, $w, rank < 2 ? 2 : 0, 5, &across);\n"
+    . 'int root = rank == 0 ? MPI_ROOT : rank == 1 ? MPI_PROC_NULL : 0;';
+my %apart = ( # the call, and the members of whose b it is: by MPI, and not
+    Ibcast => ["MPI_Ibcast(b, 8, MPI_INT, root, across, &req);", 2, 1],
+    Ireduce => ["MPI_Ireduce(rank == 0 ? a : b, rank == 0 ? b : a, 8, MPI_INT, MPI_SUM, root, across, &req);", 2, 1],
+    Igather => ["MPI_Igather(b, 8, MPI_INT, a, 8, MPI_INT, root, across, &req);", 2, 1],
+    Iscatter => ["MPI_Iscatter(a, 8, MPI_INT, b, 8, MPI_INT, root, across, &req);", 2, 1],
+    Iscatterv => ["int counts[] = {8, 8}, places[] = {0, 8};\nMPI_Iscatterv(a, counts, places, MPI_INT, b, 8, MPI_INT, root, across, &req);", 2, 0],
+);
+for my $name (sort keys %apart) {
+    my ($call, $its, $nobodys) = @{$apart{$name}};
+    add("overlap-across-$name", 4, 'B002|B001', "$groups\n$call \@!\nif (rank == \@W{$its}\@R{$nobodys}) MPI_Recv(b, 8, MPI_INT, 3, 1, $w, &st); \@!\n"
+        . "if (rank == 3) MPI_Send(a + 32, 8, MPI_INT, \@W{$its}\@R{$nobodys}, 1, $w);\nMPI_Wait(&req, MPI_STATUS_IGNORE);\nMPI_Comm_free(&across);\nMPI_Comm_free(&local);");
+}
+add('overlap-exscan', 2, 'B002|B001', "MPI_Iexscan(a, b, 8, MPI_INT, MPI_SUM, $w, &req); \@!\nif (rank == \@W{1}\@R{0}) MPI_Send(b, 8, MPI_INT, 1 - rank, 0, $w); \@!\n"
+    . "if (rank == \@W{0}\@R{1}) MPI_Recv(a + 32, 8, MPI_INT, 1 - rank, 0, $w, &st);\nMPI_Wait(&req, MPI_STATUS_IGNORE);");
+# A part of a partitioned receive is the program's once it has arrived.
+add('overlap-partition', 2, 'B002|B001', "if (rank == 0) {\n    MPI_Psend_init(a, 2, 8, MPI_INT, 1, 0, $w, MPI_INFO_NULL, &req);\n    MPI_Start(&req);\n    MPI_Pready(0, req);\n"
+    . "    MPI_Recv(b, 8, MPI_INT, 1, 1, $w, &st);\n    MPI_Pready(1, req);\n} else {\n    MPI_Precv_init(b, 2, 8, MPI_INT, 0, 0, $w, MPI_INFO_NULL, &req);\n    MPI_Start(&req); \@!\n"
+    . "    while (!flag) MPI_Parrived(req, 0, &flag);\n    MPI_Send(b + \@W{8}\@R{0}, 8, MPI_INT, 0, 1, $w); \@!\n}\nMPI_Wait(&req, MPI_STATUS_IGNORE);\nMPI_Request_free(&req);");
 # A thread of the rank touches what is under way.
 add('thread-touch', 2, 'B001', <<'C', 'whole');
 static int buffer[16];
