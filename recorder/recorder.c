@@ -569,6 +569,17 @@ void record_note_of(uint32_t position, const void *site, const char *code, const
     recorder_leave(me);
 }
 
+void record_stands(enum op_kind kind, const void *site)
+{
+    struct recorder_rank *me = recorder_enter();
+    struct record_op *op = me ? recorder_op(me, kind, STATE_BLOCKED, site) : NULL;
+    if (op) {
+        op->thread = 0; /* not the caller's, which only stands for the rank */
+        op->peer = RECORD_NONE;
+    }
+    recorder_leave(me);
+}
+
 void record_failure(int error_class, const void *site)
 {
     struct recorder_rank *me = recorder_enter();

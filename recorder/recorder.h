@@ -34,6 +34,8 @@ void record_threads(int provided);
  * thread runs a task is chance, so tasks of one thread are in no order. Returns what it did so far. */
 enum { RECORD_TASK_NONE, RECORD_TASK_NEW };
 uint8_t record_task(uint8_t task);
+/* After the run: the caller's rank stands for ever in a call at `site` that is recorded then alone. */
+void record_stands(enum op_kind kind, const void *site);
 /* The calling thread will not return to where it stands, maybe within the recorder. */
 void record_abandon(void);
 /* Operations until leave carry this call site instead of their own return address (a library's

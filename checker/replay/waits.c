@@ -272,6 +272,21 @@ static void wait_in_window(struct wait_graph *graph, uint32_t node, uint32_t op)
         add_edge(graph, node, (uint32_t)call->peer);
 }
 
+/* An attached buffer is given back when all messages have left it. */
+static void wait_for_buffered(struct wait_graph *graph, uint32_t node, uint32_t op)
+{
+    const struct trace *trace = graph->context->trace;
+    for (size_t i = trace->rank_begin[trace->ops[op].rank]; i < op; i++) {
+        const struct trace_op *send = &trace->ops[i];
+        if (!check_is_buffered(send) || send->match != TRACE_NO || send->peer < 0 ||
+            (uint32_t)send->peer >= trace->ranks || send->state == STATE_FAILED)
+            continue;
+        uint32_t message = add_node(graph, WAIT_ALL, (uint32_t)i);
+        add_edge(graph, node, message);
+        add_edge(graph, message, (uint32_t)send->peer);
+    }
+}
+
 static void wait_for_op(struct wait_graph *graph, uint32_t node, uint32_t op);
 
 /* A message that is matched, and that no batch holds back, and one to or from MPI_PROC_NULL: only
@@ -346,7 +361,11 @@ static void wait_for_op(struct wait_graph *graph, uint32_t node, uint32_t op)
         wait_for_requests(graph, node, op);
         break;
     default:
-        wait_in_window(graph, node, op);
+        if (graph->context->trace->ops[op].kind == OP_BUFFER_DETACH ||
+            graph->context->trace->ops[op].kind == OP_BUFFER_FLUSH)
+            wait_for_buffered(graph, node, op);
+        else
+            wait_in_window(graph, node, op);
         break;
     }
     /* What the trace does not explain can not be shown to go: it stands, a cause of its own. When

@@ -170,6 +170,8 @@ static void note_end(const struct child *child, enum trace_outcome outcome)
                 "X004", "the stack overflowed; raise --stack-size or look for endless recursion");
         }
     sim_world_strays(child->base);
+    if (outcome != OUTCOME_FINISHED)
+        sim_world_detaching(child->base);
     record_left(child->base, child->job->world.ranks);
     record_unstruck(child);
     sim_world_impersonate(child->base, -1);

@@ -1,6 +1,7 @@
 /* The attached buffer of buffered sends: see bsend.h. */
 #include "sim/messages/bsend.h"
 
+#include "recorder/recorder.h"
 #include "sim/memory/pending.h"
 #include "sim/worlds/error.h"
 
@@ -13,7 +14,10 @@ struct sim_bsend {
     size_t size, used, bytes; /* of all; occupied by messages; of these messages themselves */
     int pending;
     bool watched; /* the program sent since it last knew that no message is within */
+    /* Who waits until no message is within, NULL: nobody; in which call. */
     struct sim_rank *detaching;
+    enum op_kind call;
+    const void *site;
 };
 
 /* What Open MPI takes beside a message's bytes; MPICH takes less. MPI_BSEND_OVERHEAD, which the ABI
@@ -110,7 +114,35 @@ static int attach(const char *function, void *buffer, MPI_Count size)
     return MPI_SUCCESS;
 }
 
-/* Blocks until every buffered message has been received. */
+/* Until every buffered message has been received. */
+static void wait_until_empty(struct sim_rank *rank, enum op_kind call)
+{
+    struct sim_bsend *bsend = rank->bsend;
+    sim_world_enter(rank->world);
+    while (bsend && bsend->pending) {
+        bsend->detaching = rank;
+        bsend->call = call;
+        bsend->site = sim_libc_call_site();
+        sim_rank_block(rank);
+    }
+    if (bsend)
+        bsend->detaching = NULL;
+    unwatch(rank);
+    sim_world_leave(rank->world);
+}
+
+void sim_world_detaching(struct sim_world *world)
+{
+    for (int r = 0; r < world->size; r++) {
+        const struct sim_rank *rank = &world->ranks[r];
+        if (!rank->bsend || !rank->bsend->detaching || rank->state > SIM_BLOCKED)
+            continue;
+        sim_world_impersonate(world, r);
+        record_stands(rank->bsend->call, rank->bsend->site);
+    }
+    sim_world_impersonate(world, -1);
+}
+
 static int detach(const char *function, void *address, MPI_Count *size)
 {
     struct sim_rank *rank = sim_point_caller(function);
@@ -119,13 +151,7 @@ static int detach(const char *function, void *address, MPI_Count *size)
     struct sim_bsend *bsend = rank->bsend;
     if (!bsend)
         return sim_error_raise(MPI_COMM_NULL, MPI_ERR_BUFFER, function, "no buffer is attached");
-    sim_world_enter(rank->world);
-    while (bsend->pending) {
-        bsend->detaching = rank;
-        sim_rank_block(rank);
-    }
-    unwatch(rank);
-    sim_world_leave(rank->world);
+    wait_until_empty(rank, OP_BUFFER_DETACH);
     memcpy(address, &bsend->buffer, sizeof bsend->buffer);
     *size = (MPI_Count)bsend->size;
     rank->bsend = NULL;
@@ -161,12 +187,6 @@ int PMPI_Buffer_flush(void)
     struct sim_rank *rank = sim_point_caller("Buffer_flush");
     if (!rank)
         return MPI_ERR_OTHER;
-    sim_world_enter(rank->world);
-    while (rank->bsend && rank->bsend->pending) {
-        rank->bsend->detaching = rank;
-        sim_rank_block(rank);
-    }
-    unwatch(rank);
-    sim_world_leave(rank->world);
+    wait_until_empty(rank, OP_BUFFER_FLUSH);
     return MPI_SUCCESS;
 }

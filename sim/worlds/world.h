@@ -150,6 +150,9 @@ void sim_world_impersonate(struct sim_world *world, int rank);
 /* Of ranks that will not run again: which of them called MPI where it may not (sim_rank_stray_check)
  * without an occasion to say so. */
 void sim_world_strays(struct sim_world *world);
+/* The same of ranks that wait for ever in MPI_Buffer_detach or MPI_Buffer_flush: that call is
+ * recorded. */
+void sim_world_detaching(struct sim_world *world);
 /* Source and tag of the message that a nonblocking receive of the current rank has, completed or
  * not; false when it has none, or the handle is no receive's. */
 bool sim_request_peek(const void *handle, int *source, int *tag);

@@ -103,6 +103,8 @@ enum op_class {
     X(102, OP_ABORT, "Abort", CLASS_CONTROL, 0)                                                    \
     X(103, OP_CANCEL, "Cancel", CLASS_CONTROL, 0)                                                  \
     X(104, OP_REQUEST_FREE, "Request_free", CLASS_CONTROL, 0)                                      \
+    X(105, OP_BUFFER_DETACH, "Buffer_detach", CLASS_CONTROL, 1)                                    \
+    X(106, OP_BUFFER_FLUSH, "Buffer_flush", CLASS_CONTROL, 1)                                      \
     X(110, OP_COMPUTE, "compute", CLASS_COMPUTE, 0)                                                \
     X(111, OP_COMM_DUP_WITH_INFO, "Comm_dup_with_info", CLASS_COLLECTIVE, 1)                       \
     X(112, OP_COMM_SPLIT_TYPE, "Comm_split_type", CLASS_COLLECTIVE, 1)                             \
