@@ -540,6 +540,9 @@ const char *explore_gap_text(unsigned gaps, size_t index)
                         "might have asked for it"},
         {SIM_GAP_ATOMICS, "one rank fetched atomically from a window where another made atomic "
                           "changes: they came in one order only"},
+        {SIM_GAP_WAITING, "a rank waited for others without need, where MPI may let it go on: in "
+                          "a collective without their data, a fence that nothing precedes, "
+                          "or MPI_Win_start"},
         {SIM_GAP_THREADS, "threads of one rank called MPI in one order only"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

@@ -26,7 +26,7 @@ enum {
     STOPPED_TRIES = 2,  /* too many cycles turned out to cross instead of waiting */
     STOPPED_FOUND = 4,  /* enough was found */
     STOPPED_PASS = 8,   /* a pass is too large or cyclic: taken as recorded */
-    STOPPED_SOME = 16   /* an order stands where some sends are buffered and others wait */
+    STOPPED_SOME = 16   /* an order stands where some sends or collectives wait and others do not */
 };
 
 struct order_check {
@@ -123,7 +123,7 @@ static enum outcome replay_order(struct order_check *check, const uint32_t *orde
     bool crossed = replay.crossed && (!pair || is_swapped(&plan, pair));
     bool hangs = check_replay_hangs(&replay);
     if (replay.stuck && !hangs)
-        stop(check, STOPPED_SOME, replay.buffered);
+        stop(check, STOPPED_SOME, replay.loose);
     enum outcome outcome = crossed && hangs           ? OUTCOME_CROSSES_AND_HANGS
                            : crossed                  ? OUTCOME_CROSSES
                            : hangs && !replay.crossed ? OUTCOME_HANGS
@@ -428,13 +428,14 @@ static void report_stopped(struct order_check *check)
         finding_detail(finding, "A backward pass is too large, or its edges go in a circle: only "
                                 "its recorded order was judged.\n");
     if (check->stopped & STOPPED_SOME)
-        finding_detail(finding, "Orders that stand only where MPI buffers some sends and lets "
-                                "others wait were not judged.\n");
+        finding_detail(finding, "Orders that stand only where some sends or collectives wait for "
+                                "others, and some do not, were not judged.\n");
     trace_gap(check->trace, "order", 1, "%s",
               check->stopped & STOPPED_PASS
                   ? "orders of a backward pass that is too large or whose edges go in a circle"
               : check->stopped == STOPPED_SOME
-                  ? "orders that stand only where MPI buffers some sends and lets others wait"
+                  ? "orders that stand only where some sends or collectives wait for others, and "
+                    "some do not"
                   : "orders beyond the bound of the search (N001)");
     finding_op_add(finding, check->stopped_at, "unsearched");
     finding_seal(finding, check->trace);

@@ -136,10 +136,13 @@ static void report(const struct check_context *context, const char *code, enum c
     struct finding *finding =
         findings_add(findings, code, "%s: %s", title_of(context, code), places);
     name_cycle(finding, trace, replay);
-    if (replay->buffered != TRACE_NO) {
+    if (replay->loose != TRACE_NO) {
         char place[PLACE_TEXT];
-        finding_detail(finding, "So it is where MPI buffers %s, and lets those wait.\n",
-                       check_place(trace, replay->buffered, place, sizeof place));
+        bool sends = check_class(&trace->ops[replay->loose]) == CLASS_SEND;
+        check_place(trace, replay->loose, place, sizeof place);
+        finding_detail(finding, "So it is where %s%s%s.\n", sends ? "MPI buffers " : "", place,
+                       sends ? ", and lets those wait"
+                             : " need not wait for all others, and those must");
     }
     if (in_forward(trace, replay))
         inherit(context, model, finding);

@@ -426,7 +426,7 @@ static void find_roots(struct check_plan *plan)
 }
 
 /* What the call needs where the data flow alone decides. */
-static int64_t minimal_need(const struct check_plan *plan, uint32_t op)
+int64_t check_plan_data_need(const struct check_plan *plan, uint32_t op)
 {
     const struct trace_op *call = &plan->context->trace->ops[op];
     uint32_t slot = plan->steps[op].target, root = plan->slot_root[slot];
@@ -480,7 +480,8 @@ void check_plan_init(struct check_plan *plan, const struct check_context *contex
     free_cancelled(plan);
     if (options->backward_only)
         drop_forward(plan);
-    if (options->minimal)
+    plan->minimal = options->minimal;
+    if (options->minimal || context->has_wildcards)
         find_roots(plan);
     if (context->has_batches && context->options->models & CHECK_BATCH)
         bundle(plan);
@@ -508,8 +509,8 @@ int64_t check_plan_need(const struct check_plan *plan, enum check_model model, u
         return PLAN_NEEDS_NOTHING;
     if (step->target == TRACE_NO)
         return PLAN_NEEDS_NOBODY;
-    if (plan->slot_root && step->action == PLAN_COLLECTIVE)
-        return minimal_need(plan, op);
+    if (plan->minimal && step->action == PLAN_COLLECTIVE)
+        return check_plan_data_need(plan, op);
     if (model == CHECK_BATCH && plan->bundle_of && plan->bundle_of[op] != TRACE_NO)
         return (int64_t)plan_bundle_key(plan, plan->bundle_of[op]);
     return step->action == PLAN_COLLECTIVE ? (int64_t)plan_slot_key(plan, step->target)

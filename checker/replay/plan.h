@@ -50,8 +50,8 @@ struct check_plan {
     uint32_t *bundle_of;   /* per op, TRACE_NO: in none; NULL: no batches */
     uint32_t *bundle_need; /* posts each bundle waits for */
     size_t bundle_count;
-    uint32_t *slot_root; /* collectives that only wait for the data they need: each slot's call of
-                            its root, TRACE_NO none; NULL: collectives wait for everybody */
+    uint32_t *slot_root; /* each slot's call of its root, TRACE_NO: none */
+    bool minimal;        /* collectives only wait for the data they need, else for everybody */
     bool rearranged;     /* other orders or sources than recorded: things may meet that did not */
 };
 
@@ -103,6 +103,8 @@ static inline bool plan_is_pair(const struct check_plan *plan, uint32_t wait, si
 }
 /* For a send, receive, probe or collective; waits need what their requests need. */
 int64_t check_plan_need(const struct check_plan *plan, enum check_model model, uint32_t op);
+/* The same of a collective that waits for the data it needs. */
+int64_t check_plan_data_need(const struct check_plan *plan, uint32_t op);
 
 void check_plan_init(struct check_plan *plan, const struct check_context *context,
                      const struct plan_options *options);

@@ -40,8 +40,10 @@ struct machine {
     bool *held;         /* per lane, where threads wait as they did: it does; else NULL */
     uint32_t *position; /* per op, in another order than recorded; NULL: not yet asked for */
     uint32_t *learning; /* per lane, where ranks learn: whom it waits for to learn; else NULL */
-    bool *buffered;     /* per op: a send that is buffered although others wait; NULL: none is */
-    uint32_t first_buffered;
+    bool
+        *loose; /* per op: a send that is buffered although others wait, a collective that waits for
+                    its data alone although others wait for everybody; NULL: none is */
+    uint32_t first_loose;
 };
 
 static void wake(struct machine *machine, uint32_t rank)
@@ -99,12 +101,50 @@ static void post(struct machine *machine, uint32_t op)
                    plan->bundle_need[plan->bundle_of[op]]);
 }
 
+static bool is_loose(const struct machine *machine, uint32_t op)
+{
+    return machine->loose && machine->loose[op];
+}
+
+static bool is_posted(const struct machine *machine, uint32_t op)
+{
+    return machine->waiting[op] == KEY_DONE;
+}
+
+/* The call of a member below this one that is not yet there. */
+static int64_t lower_call(const struct machine *machine, uint32_t op)
+{
+    const struct check_plan *plan = machine->plan;
+    const struct trace_comm *comm = &machine->trace->comms[machine->trace->ops[op].form->comm];
+    const struct check_group *group = &plan->context->groups[plan->steps[op].target];
+    if (plan->order || !comm->members || group->count < plan->slot_need[plan->steps[op].target])
+        return (int64_t)plan_slot_key(plan, plan->steps[op].target);
+    for (size_t i = 0; comm->members[i] != (int32_t)machine->trace->ops[op].rank; i++)
+        for (uint32_t k = 0; k < group->count; k++) {
+            uint32_t other = plan->context->group_ops[group->first + k];
+            if ((int32_t)machine->trace->ops[other].rank == comm->members[i] &&
+                !is_posted(machine, other))
+                return other;
+        }
+    return PLAN_NEEDS_NOTHING;
+}
+
+/* The key that a collective which waits for its data alone still lacks, or has lacked. */
+static int64_t data_need(const struct machine *machine, uint32_t op)
+{
+    uint16_t kind = machine->trace->ops[op].kind;
+    return kind == OP_SCAN || kind == OP_EXSCAN ? lower_call(machine, op)
+                                                : check_plan_data_need(machine->plan, op);
+}
+
 /* The key that op (a start or a blocking one) still lacks. */
 static int64_t blocking_event_of(const struct machine *machine, uint32_t op)
 {
-    if (machine->buffered && machine->buffered[op])
+    bool loose = is_loose(machine, op);
+    if (loose && machine->plan->steps[op].action != PLAN_COLLECTIVE)
         return PLAN_NEEDS_NOTHING;
-    int64_t key = check_plan_need(machine->plan, machine->model, op);
+    int64_t key =
+        loose ? data_need(machine, op) : check_plan_need(machine->plan, machine->model, op);
     return key >= 0 && machine->waiting[key] == KEY_DONE ? PLAN_NEEDS_NOTHING : key;
 }
 
@@ -316,11 +356,6 @@ static void run_rank(struct machine *machine, uint32_t rank)
 
 /* ---- explaining where it got stuck ---- */
 
-static bool is_posted(const struct machine *machine, uint32_t op)
-{
-    return machine->waiting[op] == KEY_DONE;
-}
-
 static bool is_member(const struct check_plan *plan, size_t bundles, size_t slots, size_t key,
                       uint32_t op)
 {
@@ -513,7 +548,7 @@ static void machine_init(struct machine *machine, const struct check_plan *plan,
                                 .trace = trace,
                                 .model = model,
                                 .free_waiter = TRACE_NO,
-                                .first_buffered = TRACE_NO};
+                                .first_loose = TRACE_NO};
     machine->slots = trace->op_count;
     machine->bundles = machine->slots + plan->slot_count;
     size_t keys = machine->bundles + plan->bundle_count;
@@ -546,7 +581,7 @@ static void machine_release(struct machine *machine)
     free(machine->position);
     free(machine->held);
     free(machine->learning);
-    free(machine->buffered);
+    free(machine->loose);
     free(machine->ready);
     free(machine->stack);
     free(machine->waiting);
@@ -617,59 +652,80 @@ static uint32_t wildcard_for(struct machine *machine, const uint32_t *first, con
     return TRACE_NO;
 }
 
-/* The standard send that the rank waits for, where it stands; TRACE_NO: it waits for something else. */
-static uint32_t send_waited_for(struct machine *machine, uint32_t lane)
+/* What MPI may, but need not, have the op wait for: a standard send for its receive, a collective for others than
+ * those who have its data. */
+static bool may_be_loose(const struct machine *machine, uint32_t op)
+{
+    uint8_t action = machine->plan->steps[op].action;
+    if (is_loose(machine, op) || blocking_event_of(machine, op) == PLAN_NEEDS_NOTHING)
+        return false;
+    /* A run that did not end has not shown that its collectives go on without the others. */
+    if (action != PLAN_COLLECTIVE || machine->trace->outcome != OUTCOME_FINISHED)
+        return action == PLAN_SEND;
+    int64_t key = data_need(machine, op);
+    return key == PLAN_NEEDS_NOTHING || (key >= 0 && machine->waiting[key] == KEY_DONE);
+}
+
+/* The op for which the rank stands, if it may be loose; else TRACE_NO. */
+static uint32_t loose_at(const struct machine *machine, uint32_t op)
 {
     const struct check_plan *plan = machine->plan;
-    uint32_t op = op_at(machine, machine->next[lane]), start;
+    uint32_t start;
     if (plan->steps[op].action < PLAN_WAIT_ONE)
-        return plan->steps[op].action == PLAN_SEND ? op : TRACE_NO;
+        return may_be_loose(machine, op) ? op : TRACE_NO;
     for (size_t i = 0; (start = plan_request(plan, op, i)) != TRACE_NO; i++)
-        if (plan->steps[start].action == PLAN_SEND &&
-            blocking_event_of(machine, start) != PLAN_NEEDS_NOTHING)
+        if (may_be_loose(machine, start))
             return start;
     return TRACE_NO;
 }
 
-static void buffer(struct machine *machine, uint32_t send)
+static void loosen(struct machine *machine, uint32_t op)
 {
-    if (!machine->buffered) {
-        machine->buffered = check_new(machine->trace->op_count, sizeof *machine->buffered);
-        machine->first_buffered = send;
+    if (!machine->loose) {
+        machine->loose = check_new(machine->trace->op_count, sizeof *machine->loose);
+        machine->first_loose = op;
     }
-    machine->buffered[send] = true;
-    wake(machine, lane_of(machine, send));
+    machine->loose[op] = true;
+    wake(machine, lane_of(machine, op));
 }
 
-/* The recorded message came because a send on the way to it was buffered: of those who wait for each other from the
- * one who would send it, the first that stands in a send has this send buffered. False where nobody does. */
-static bool let_send_be_buffered(struct machine *machine, uint32_t wildcard)
+/* The op that has to come before the rank can go on; of a collective, one with its data. */
+static uint32_t needed_op(struct machine *machine, uint32_t lane, uint32_t op)
+{
+    int64_t key = machine->plan->steps[op].action == PLAN_COLLECTIVE ? data_need(machine, op)
+                                                                     : PLAN_NEEDS_NOBODY;
+    return key >= 0 && (size_t)key < machine->slots ? (uint32_t)key : lacking_op(machine, lane, op);
+}
+
+/* The recorded message came because something on the way to it did not wait for what it need not: of those who wait for
+ * each other from the one who would send it, the first that stands in such an op goes on. False where nobody does. */
+static bool let_way_be_loose(struct machine *machine, uint32_t wildcard)
 {
     uint32_t lacked = machine->plan->steps[wildcard].target;
     for (uint32_t steps = 0; lacked != TRACE_NO && steps < machine->lanes; steps++) {
         uint32_t lane = lane_of(machine, lacked);
         if (machine->astray[lane] || machine->next[lane] == machine->lane_begin[lane + 1])
             return false;
-        uint32_t send = send_waited_for(machine, lane);
-        if (send != TRACE_NO) {
-            buffer(machine, send);
+        uint32_t at = op_at(machine, machine->next[lane]), op = loose_at(machine, at);
+        if (op != TRACE_NO) {
+            loosen(machine, op);
             return true;
         }
-        lacked = lacking_op(machine, lane, op_at(machine, machine->next[lane]));
+        lacked = needed_op(machine, lane, at);
     }
     return false;
 }
 
 /* When nobody can move: a wildcard whose recorded message does not come, although another one is there, has it come:
- * MPI may buffer any standard send. Where that is not why, it takes the other one, and its rank goes on as no record
- * says. False where there is none. */
+ * MPI may buffer any standard send, and a collective need not synchronise. Where that is not why, it takes the other
+ * one, and its rank goes on as no record says. False where there is none. */
 static bool let_wildcards_take_others(struct machine *machine)
 {
     const struct check_plan *plan = machine->plan;
     const struct trace *trace = machine->trace;
     if (!plan->context->has_wildcards)
         return false;
-    bool any = false, buffered = false;
+    bool any = false, loose = false;
     uint32_t *first = check_new(trace->ranks, sizeof *first); /* lists, by receiver */
     uint32_t *next = check_new(trace->op_count, sizeof *next);
     memset(first, 0xff, trace->ranks * sizeof *first);
@@ -686,8 +742,8 @@ static bool let_wildcards_take_others(struct machine *machine)
         if (taker == TRACE_NO)
             continue;
         any = true;
-        buffered = machine->model != CHECK_EAGER && let_send_be_buffered(machine, taker);
-        if (buffered)
+        loose = let_way_be_loose(machine, taker);
+        if (loose)
             break;
         go_astray(machine, lane_of(machine, taker));
     }
@@ -756,7 +812,7 @@ void check_replay_watch(const struct check_plan *plan, enum check_model model,
     while (let_all_learn(&machine) || let_all_threads_go(&machine) || let_tests_fail(&machine) ||
            let_wildcards_take_others(&machine) || let_lost_messages_go(&machine));
     *replay = (struct check_replay){.at = check_new(machine.lanes, sizeof *replay->at),
-                                    .buffered = machine.first_buffered};
+                                    .loose = machine.first_loose};
     for (uint32_t rank = 0; rank < machine.lanes; rank++) {
         replay->strayed = replay->strayed || machine.astray[rank];
         bool ended = machine.next[rank] == machine.lane_begin[rank + 1];

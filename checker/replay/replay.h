@@ -5,8 +5,8 @@
  * the trace: from there it may do anything, so that whoever waits for it is not stuck either.
  * Before that it is kept at the test as long as anybody else can move. The same goes for a rank
  * with a wildcard, blocking or pending, that lacks its message although another one that it may take
- * is there. But first, where sends wait, one that stands in the way of the recorded message is
- * buffered: MPI may buffer any standard send and have the next one wait.
+ * is there. But first an op that stands in the way of the recorded message goes on: MPI may buffer
+ * any standard send and have the next one wait, and synchronise in one collective and not in another.
  *
  * Collectives synchronise all their callers (strict). Nothing is random: what can be done is done,
  * and because what meets what is fixed by the plan, the order in which ranks take turns does not
@@ -28,8 +28,8 @@ struct check_replay {
     uint32_t *lacks; /* per op of the cycle: the op of the next rank that it lacks; TRACE_NO where
                         nobody has one */
     size_t cycle_count;
-    uint32_t
-        buffered; /* where sends wait: the first that did not, so that a wildcard gets the message it took; TRACE_NO: none */
+    uint32_t loose; /* the first op that did not wait for what others waited for, so that a wildcard
+                       gets the message it took; TRACE_NO: none */
     bool
         strayed; /* a wildcard took another message than recorded, so that its rank left the record */
     bool crossed; /* two ops met that did not meet in the trace: */
@@ -52,10 +52,10 @@ void check_replay_watch(const struct check_plan *plan, enum check_model model,
                         const struct replay_watch *watch, struct check_replay *replay);
 void check_replay_run(const struct check_plan *plan, enum check_model model,
                       struct check_replay *replay);
-/* It stands, and no send was buffered on the way while others wait. */
+/* It stands, and everything waited on the way as this model has it. */
 static inline bool check_replay_hangs(const struct check_replay *replay)
 {
-    return replay->stuck && replay->buffered == TRACE_NO;
+    return replay->stuck && replay->loose == TRACE_NO;
 }
 void check_replay_release(struct check_replay *replay);
 

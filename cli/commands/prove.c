@@ -8,8 +8,9 @@
  *
  * PROVEN is said only where nothing was left out. Why these two explorations suffice: a send that
  * is buffered only adds runs, so that every match that can happen at all happens under eager sends;
- * of each kind of these runs the checker judges every buffering, of all sends, of none and of some, with the matches as they were. The
- * other exploration is of the runs in which nobody goes on before its partner has come. */
+ * of each kind of these runs the checker judges every buffering, of all sends, of none and of some, and collectives that
+ * synchronise all, none or some of their ranks, with the matches as they were. Where the machine has a rank wait that MPI
+ * may let go on (SIM_GAP_WAITING), the runs that this adds are a gap. The other exploration is of the runs in which nobody goes on before its partner has come. */
 #include "checker/check.h"
 #include "checker/places.h"
 #include "checker/suppress.h"
@@ -49,6 +50,7 @@ static bool judge_choices(struct proof *proof, const struct job *explored,
     job.timeout = proof_seconds_left(proof);
     options.schedule = job.schedule;
     options.world.strict_collectives = job.world.strict_collectives;
+    options.world.eager_limit = job.world.eager_limit;
     result_command(&options, &job, replay, sizeof replay);
     const struct merge_origin origin = {
         .model = model, .base = "eager", .how = how, .replay = replay, .explored = true};
@@ -216,6 +218,9 @@ static void explore_under(struct proof *proof, struct results *results, enum sim
     struct job job = proof_job(proof, send, strict);
     struct exploration exploration;
     char how[120];
+    if (!proof->options->exploring)
+        job.world.eager_limit =
+            SIZE_MAX; /* MPI may buffer any send, and what is buffered only adds runs */
     proof_tell_step(proof, results, "exploring");
     if (proof_over(proof)) {
         trace_gap(trace, "explore", 1, "matches under %s: the budget was spent", under);

@@ -47,12 +47,13 @@ enum sim_event_kind {
 
 /* What was not explored although it may happen: bits of a log's `gaps`. */
 enum sim_gap {
-    SIM_GAP_POLLS = 1,   /* a poll may be answered "not yet" more often than it was */
-    SIM_GAP_CANCEL = 2,  /* a cancelled operation that was matched may also not be */
-    SIM_GAP_THREADS = 4, /* threads of one rank were run in one order */
-    SIM_GAP_PRINTED = 8, /* what a rank prints is never the same, so it was not compared */
-    SIM_GAP_LOCKS = 16,  /* a lock was given while its rival still polled a window */
-    SIM_GAP_ATOMICS = 32 /* one rank fetched atomically where another made atomic changes */
+    SIM_GAP_POLLS = 1,    /* a poll may be answered "not yet" more often than it was */
+    SIM_GAP_CANCEL = 2,   /* a cancelled operation that was matched may also not be */
+    SIM_GAP_THREADS = 4,  /* threads of one rank were run in one order */
+    SIM_GAP_PRINTED = 8,  /* what a rank prints is never the same, so it was not compared */
+    SIM_GAP_LOCKS = 16,   /* a lock was given while its rival still polled a window */
+    SIM_GAP_ATOMICS = 32, /* one rank fetched atomically where another made atomic changes */
+    SIM_GAP_WAITING = 64  /* a rank waited for others although MPI may let it go on */
 };
 
 /* What a lock's holder did with what it locks. */

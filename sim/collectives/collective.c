@@ -4,6 +4,7 @@
 #include "sim/collectives/failures.h"
 #include "sim/collectives/guard.h"
 #include "sim/collectives/kept.h"
+#include "sim/collectives/needs.h"
 #include "sim/collectives/regions.h"
 #include "sim/communicators/complaints.h"
 
@@ -43,6 +44,7 @@ static struct sim_collective *collective_new(struct sim_context *context, uint64
     collective->size = context->size;
     collective->arrived = collective->completed = collective->next_prefix = 0;
     collective->shortly = 0;
+    collective->needless = 0;
     collective->guarded = collective->broken = false;
     collective->error = MPI_SUCCESS;
     collective->running = NULL;
@@ -93,6 +95,7 @@ static void forget(struct sim_collective *collective)
     for (struct sim_collective_call *call = collective->stashed, *next; call; call = next) {
         next = call->next_stashed;
         call_release(call);
+        sim_call_drop(collective->context->world, call);
         free(call);
     }
     collective->stashed = NULL;
@@ -175,21 +178,20 @@ static void side_span(const struct sim_side *side, int peers, const char **from,
     *bytes = all.high - all.low;
 }
 
-/* Whether this member may leave its data behind and go on. A stashed call is a copy that owns a
- * copy of the data. */
+/* Whether this member may leave its data behind and go on. A stashed call is a copy that owns
+ * copies of the data and of the arrays of counts. */
 static bool try_to_stash(struct sim_collective *collective, int rank, int peers)
 {
     struct sim_collective_call *call = collective->calls[rank];
     const struct sim_world_options *options = &collective->context->world->options;
-    if (options->strict_collectives || options->send_model != SIM_SEND_EAGER || call->in_place)
+    if (options->strict_collectives || options->send_model != SIM_SEND_EAGER ||
+        (call->in_place && call->kind->synchronisation != SIM_FROM_ROOT))
         return false;
     const char *from;
     size_t bytes;
     side_span(&call->send, peers, &from, &bytes);
     if (bytes > options->eager_limit)
         return false;
-    if (call->send.vectored && peers > 1)
-        return false; /* the arrays of counts belong to a caller who is about to go on */
     struct sim_collective_call *copy = malloc(sizeof *copy + bytes + 16);
     assert(copy && "out of memory for a collective's data");
     *copy = *call;
@@ -202,6 +204,7 @@ static bool try_to_stash(struct sim_collective *collective, int rank, int peers)
     copy->stashed = true;
     copy->done = true;
     call_retain(copy);
+    sim_call_keep(collective->context->world, copy);
     copy->next_stashed = collective->stashed;
     collective->stashed = copy;
     collective->completed++;
@@ -391,6 +394,8 @@ void sim_collectives_settle(struct sim_context *context)
         if (!at->arrived)
             continue;
         settle(at);
+        if (context->world->exploring)
+            sim_collective_count_needless(at);
         if (at->completed == at->size)
             sim_collective_retire(at);
     }
@@ -456,6 +461,8 @@ static bool arrive(struct sim_collective_call *call)
     if (context->world->troubled)
         settle(collective);
     bool others = collective->arrived < collective->size;
+    if (context->world->exploring)
+        sim_collective_count_needless(collective);
     if (collective->completed == collective->size)
         sim_collective_retire(collective);
     return others;
@@ -588,7 +595,7 @@ static void start_again(struct sim_request *request)
 static void call_delete(struct sim_request *request)
 {
     call_release(request->call);
-    sim_call_drop(request->call);
+    sim_call_drop(request->owner->world, request->call);
     sim_pool_put(request->owner->world, request->call, sizeof *request->call);
     request->call = NULL;
 }
@@ -625,7 +632,7 @@ static struct sim_request *request_for(const struct sim_collective_call *call)
     request->call = sim_pool_get(rank->world, sizeof *call);
     assert(request->call && "out of memory for a collective");
     *request->call = *call;
-    sim_call_keep(request->call);
+    sim_call_keep(rank->world, request->call);
     request->work = &call_work;
     call_retain(call);
     request->start = start_again;

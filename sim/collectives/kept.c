@@ -75,16 +75,14 @@ static void side_drop(struct sim_world *world, struct sim_side *side)
         sim_pool_put(world, kept, kept->bytes);
 }
 
-void sim_call_keep(struct sim_collective_call *call)
+void sim_call_keep(struct sim_world *world, struct sim_collective_call *call)
 {
-    struct sim_world *world = call->comm->owner->world;
     side_keep(world, &call->send);
     side_keep(world, &call->receive);
 }
 
-void sim_call_drop(struct sim_collective_call *call)
+void sim_call_drop(struct sim_world *world, struct sim_collective_call *call)
 {
-    struct sim_world *world = call->comm->owner->world;
     side_drop(world, &call->send);
     side_drop(world, &call->receive);
 }

@@ -7,8 +7,8 @@
 #include "sim/collectives/call.h"
 
 /* Copies the arrays of both sides, and retains the datatypes; drop ends that. */
-void sim_call_keep(struct sim_collective_call *call);
-void sim_call_drop(struct sim_collective_call *call);
+void sim_call_keep(struct sim_world *world, struct sim_collective_call *call);
+void sim_call_drop(struct sim_world *world, struct sim_collective_call *call);
 const struct sim_datatype *sim_kept_type(const struct sim_kept *kept, int peer);
 /* The program has written to its own arrays since the call. They must still be there. */
 bool sim_call_arrays_changed(const struct sim_collective_call *call);

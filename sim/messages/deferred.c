@@ -307,6 +307,12 @@ static void note_choice(struct sim_world *world, const struct option *option)
     sim_dependences_add(taker, at);
 }
 
+/* That ranks wait where they need not is what was asked for. */
+static bool must_wait(const struct sim_world *world)
+{
+    return world->options.strict_collectives || world->options.send_model != SIM_SEND_EAGER;
+}
+
 static bool grant_one(struct sim_world *world)
 {
     struct options options = {0};
@@ -328,6 +334,8 @@ static bool grant_one(struct sim_world *world)
         } else {
             if (world->exploring)
                 note_choice(world, option);
+            if (world->needless && !must_wait(world))
+                world->chooser.log.gaps |= SIM_GAP_WAITING;
             if (option->receive)
                 grant_receive(option);
             else

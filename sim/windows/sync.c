@@ -54,6 +54,22 @@ static int check_assertion(MPI_Win handle, int assertion, int allowed, const cha
     return error;
 }
 
+static void count_needless(struct sim_win *win, unsigned change)
+{
+    sim_world_enter(win->owner->world);
+    win->owner->world->needless += change;
+    sim_world_leave(win->owner->world);
+}
+
+/* MPI need not have anybody wait for others in a fence that nothing precedes. */
+static int meet_all(struct sim_win *win, bool needless)
+{
+    count_needless(win, needless);
+    int error = sim_win_barrier(win);
+    count_needless(win, -(unsigned)needless);
+    return error;
+}
+
 int PMPI_Win_fence(int assertion, MPI_Win handle)
 {
     int error = check_assertion(
@@ -76,7 +92,7 @@ int PMPI_Win_fence(int assertion, MPI_Win handle)
             sim_world_leave(win->owner->world);
         }
         sim_win_look(win);
-        error = sim_win_barrier(win);
+        error = meet_all(win, assertion & MPI_MODE_NOPRECEDE);
     }
     if (error)
         return error;
@@ -154,13 +170,20 @@ int PMPI_Win_post(MPI_Group group, int assertion, MPI_Win handle)
     return end(win);
 }
 
-/* Start waits for the exposures: a program must not depend on its going ahead. */
 /* Until the window changes: a run that stands here tells for whom. */
 static void wait_for(struct sim_win *win, int rank)
 {
     record_waits_for(sim_context_world_rank(win->comm->context, rank));
     sim_win_wait(win);
     record_waits_for(-1);
+}
+
+/* Start waits for the exposures, which MPI need not have it do: a program must not depend on either. */
+static void wait_for_post(struct sim_win *win, int target)
+{
+    win->owner->world->needless++;
+    wait_for(win, target);
+    win->owner->world->needless--;
 }
 
 /* Nobody is exposed to it any more. */
@@ -188,7 +211,7 @@ int PMPI_Win_start(MPI_Group group, int assertion, MPI_Win handle)
         sim_epoch_check_start(win, target, assertion, posted);
         while (!counters(&part->posts, window)[win->rank] &&
                !(error = sim_win_peer_error(win, target)))
-            wait_for(win, target);
+            wait_for_post(win, target);
         if (error)
             return start_failed(win, error);
         part->posts[win->rank]--;

@@ -314,6 +314,8 @@ struct sim_world {
     struct sim_context *contexts; /* all communicators' shared parts, newest first */
     uint32_t context_ids;
     bool exploring; /* delays wildcards and logs what an explorer needs: base/dependence_sets.h */
+    unsigned
+        needless; /* then: who waits for others although MPI may let them go on: collectives/needs.h */
     struct sim_request *delayed, **delayed_tail; /* wildcards waiting for quiescence */
     struct sim_partitioned *partitioned,
         *partitioned_unmet;           /* all partitioned requests; those without another side */

@@ -1,0 +1,87 @@
+/* What a member of a collective waits for, against what it needs: see needs.h. */
+#include "sim/collectives/needs.h"
+
+#include "sim/collectives/data.h"
+#include "sim/communicators/topology.h"
+
+static size_t bytes_of(struct sim_block block)
+{
+    return block.type ? block.count * block.type->size : 0;
+}
+
+static bool takes_from(const struct sim_collective_call *call, int peer)
+{
+    bool takes = call->receive.type || call->receive.typed;
+    return takes && bytes_of(sim_side_block(&call->receive, peer)) > 0;
+}
+
+/* Of what a reduction or a broadcast moves; in place, it stands on the other side. */
+static bool moves_anything(const struct sim_collective_call *call)
+{
+    return bytes_of(sim_side_whole(&call->send)) > 0 ||
+           bytes_of(sim_side_whole(&call->receive)) > 0;
+}
+
+static bool takes_from_neighbor(const struct sim_collective *collective,
+                                const struct sim_collective_call *call, int rank, int member)
+{
+    const struct sim_topology *topology = collective->context->topology;
+    for (int k = 0; k < sim_topology_in_count(topology, rank); k++)
+        if (sim_topology_source(topology, rank, k) == member && takes_from(call, k))
+            return true;
+    return false;
+}
+
+static bool needs_of_all(const struct sim_collective_call *call, int rank, int member)
+{
+    const struct sim_collective_kind *kind = call->kind;
+    if (kind == &sim_barrier || (!call->send.type && !call->receive.type))
+        return true;
+    if (kind->reduces && kind->sends_each) /* its own share of the result */
+        return takes_from(call, rank);
+    return kind->reduces ? moves_anything(call) : takes_from(call, member);
+}
+
+/* Whether the member `rank`, which waits, needs what that other one brings. */
+static bool needs(const struct sim_collective *collective, int rank, int member)
+{
+    const struct sim_collective_call *call = collective->calls[rank];
+    const struct sim_collective_kind *kind = call->kind;
+    if (sim_call_is_intercomm(call))
+        return (rank < collective->context->first_side) !=
+               (member < collective->context->first_side);
+    if (kind->neighborly)
+        return takes_from_neighbor(collective, call, rank, member);
+    switch (kind->synchronisation) {
+    case SIM_FROM_ROOT:
+        return member == call->root && moves_anything(call);
+    case SIM_TO_ROOT:
+        return rank == call->root &&
+               (kind->reduces ? moves_anything(call) : takes_from(call, member));
+    case SIM_PREFIX:
+        return member < rank && moves_anything(call);
+    case SIM_NEEDS_ALL:
+        break;
+    }
+    return needs_of_all(call, rank, member);
+}
+
+static bool waits_needlessly(const struct sim_collective *collective, int rank)
+{
+    for (int member = 0; member < collective->size; member++)
+        if (!collective->calls[member] && needs(collective, rank, member))
+            return false;
+    return true;
+}
+
+void sim_collective_count_needless(struct sim_collective *collective)
+{
+    struct sim_world *world = collective->context->world;
+    unsigned count = 0;
+    for (int rank = 0; !collective->shortly && rank < collective->size; rank++) {
+        const struct sim_collective_call *call = collective->calls[rank];
+        count += call && !call->done && waits_needlessly(collective, rank);
+    }
+    world->needless += count - collective->needless;
+    collective->needless = count;
+}

@@ -1,0 +1,12 @@
+/* Who stands in a collective although all have come whose data it needs: MPI need not have it wait. An exploration in
+ * which somebody does when a wildcard is decided leaves out what it would have sent. Makers of communicators need all
+ * their members, as in every MPI. */
+#ifndef SIM_COLLECTIVES_NEEDS_H
+#define SIM_COLLECTIVES_NEEDS_H
+
+#include "sim/collectives/call.h"
+
+/* Counts them among the world's, for exploring worlds: after everything that may change it. In the monitor. */
+void sim_collective_count_needless(struct sim_collective *collective);
+
+#endif
