@@ -264,7 +264,7 @@ static bool exchange_hangs(const struct race *race, uint32_t receive, uint32_t o
     check_plan_init(&plan, race->context,
                     &(struct plan_options){.choices = choices, .choice_count = count});
     check_replay_run(&plan, model_of(trace), &replay);
-    bool hangs = replay.stuck;
+    bool hangs = check_replay_hangs(&replay);
     check_replay_release(&replay);
     check_plan_release(&plan);
     return hangs;

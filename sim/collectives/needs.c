@@ -42,14 +42,35 @@ static bool needs_of_all(const struct sim_collective_call *call, int rank, int m
     return kind->reduces ? moves_anything(call) : takes_from(call, member);
 }
 
+static bool gives_from_root(const struct sim_collective_kind *kind)
+{
+    return kind == &sim_bcast_across || kind == &sim_scatter_across || kind == &sim_scatterv_across;
+}
+
+static bool gives_to_root(const struct sim_collective_kind *kind)
+{
+    return kind == &sim_gather_across || kind == &sim_gatherv_across || kind == &sim_reduce_across;
+}
+
+/* Between the groups of an intercommunicator, whatever the amount. */
+static bool needs_across(const struct sim_collective *collective, int rank, int member)
+{
+    const struct sim_collective_call *call = collective->calls[rank];
+    int split = collective->context->first_side;
+    bool other = (rank < split) != (member < split);
+    if (gives_from_root(
+            call->kind)) /* a root gives MPI_ROOT, the others of its group MPI_PROC_NULL */
+        return other && call->root == (member < split ? member : member - split);
+    return other && (!gives_to_root(call->kind) || call->root == MPI_ROOT);
+}
+
 /* Whether the member `rank`, which waits, needs what that other one brings. */
 static bool needs(const struct sim_collective *collective, int rank, int member)
 {
     const struct sim_collective_call *call = collective->calls[rank];
     const struct sim_collective_kind *kind = call->kind;
     if (sim_call_is_intercomm(call))
-        return (rank < collective->context->first_side) !=
-               (member < collective->context->first_side);
+        return needs_across(collective, rank, member);
     if (kind->neighborly)
         return takes_from_neighbor(collective, call, rank, member);
     switch (kind->synchronisation) {

@@ -54,19 +54,22 @@ static int check_assertion(MPI_Win handle, int assertion, int allowed, const cha
     return error;
 }
 
-static void count_needless(struct sim_win *win, unsigned change)
+static void count_needless(struct sim_world *world, unsigned change)
 {
-    sim_world_enter(win->owner->world);
-    win->owner->world->needless += change;
-    sim_world_leave(win->owner->world);
+    sim_world_enter(world);
+    world->needless += change;
+    sim_world_leave(world);
 }
 
 /* MPI need not have anybody wait for others in a fence that nothing precedes. */
 static int meet_all(struct sim_win *win, bool needless)
 {
-    count_needless(win, needless);
+    struct sim_world *world = win->owner->world;
+    if (!world->exploring || !needless)
+        return sim_win_barrier(win);
+    count_needless(world, 1);
     int error = sim_win_barrier(win);
-    count_needless(win, -(unsigned)needless);
+    count_needless(world, -1u);
     return error;
 }
 

@@ -340,7 +340,9 @@ static void waits_for_data_only(bool root_first)
 }
 
 /* Rank 2's message comes only after a reduction that rank 0 enters when it has a message. Where
- * reductions synchronise, a receive from anybody takes rank 1's; one from rank 2 hangs. */
+ * reductions synchronise, a receive from anybody takes rank 1's; one from rank 2 hangs. So does that from anybody
+ * where the reduction lets rank 2 go on and rank 0 not, as a tree of buffered messages does of which rank 0 is no leaf,
+ * and rank 1's send waits: rank 0 then waits for rank 1, and rank 1 for rank 0. */
 static void takes_what_is_there(int from, const char *codes, const char *name)
 {
     struct program p = program_new(3);
@@ -400,7 +402,9 @@ int main(void)
     pending_takes_what_is_there(2, "D003", "a send that nobody takes before a barrier hangs");
     pending_takes_what_is_there(TRACE_ANY, "R003", "a pending receive from anybody takes it");
     takes_what_is_there(2, "D002", "a receive by name that comes too early hangs");
-    takes_what_is_there(TRACE_ANY, "R003", "one from anybody takes another message that is there");
+    takes_what_is_there(TRACE_ANY, "D003 R003",
+                        "one from anybody takes another message that is there, but if its rank "
+                        "waits in the reduction and the sender has not");
     row("two ranks that receive first", threads(0), true, true, true);
     row("the same, sent by another thread", threads(1), false, false, false);
     waits_for_data_only(true);

@@ -37,6 +37,10 @@ enum kind {
     EXSCAN,
     NEIGHBOR_ALLGATHER,
     NEIGHBOR_ALLTOALL,
+    ACROSS_BARRIER, /* between odd and even ranks */
+    ACROSS_BCAST,
+    ACROSS_GATHER,
+    ACROSS_ALLREDUCE,
     FENCE,
     FENCE_ALONE, /* nothing precedes it */
     START,       /* the leaver's; the sender posts */
@@ -60,6 +64,10 @@ static const char *const names[KINDS] = {"barrier",
                                          "exscan",
                                          "neighbor_allgather",
                                          "neighbor_alltoall",
+                                         "barrier across",
+                                         "bcast across",
+                                         "gather across",
+                                         "allreduce across",
                                          "fence",
                                          "fence that nothing precedes",
                                          "start"};
@@ -114,6 +122,13 @@ static bool needs(const struct plan *plan, int to, int from)
     case FENCE_ALONE:
     case START:
         return false;
+    case ACROSS_BARRIER:
+    case ACROSS_ALLREDUCE:
+        return from % 2 != to % 2;
+    case ACROSS_BCAST:
+        return from == plan->root && to % 2 != plan->root % 2;
+    case ACROSS_GATHER:
+        return to == plan->root && from % 2 != plan->root % 2;
     case BCAST:
     case SCATTER:
         return from == plan->root && plan->count;
@@ -278,6 +293,29 @@ static void collective(const struct plan *plan, int rank, MPI_Comm graph, int *g
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
+static void across(const struct plan *plan, int rank, MPI_Comm bridge, int *give, int *take)
+{
+    bool same = rank % 2 == plan->root % 2;
+    int root = rank == plan->root ? MPI_ROOT : same ? MPI_PROC_NULL : plan->root / 2;
+    if (plan->kind == ACROSS_BARRIER)
+        MPI_Barrier(bridge);
+    else if (plan->kind == ACROSS_BCAST)
+        MPI_Bcast(give, 1, MPI_INT, root, bridge);
+    else if (plan->kind == ACROSS_GATHER)
+        MPI_Gather(give, 1, MPI_INT, take, 1, MPI_INT, root, bridge);
+    else
+        MPI_Allreduce(give, take, 1, MPI_INT, MPI_SUM, bridge);
+}
+
+static MPI_Comm bridge_of(int rank)
+{
+    MPI_Comm half, bridge;
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 0, &bridge);
+    MPI_Comm_free(&half);
+    return bridge;
+}
+
 static void one_sided(const struct plan *plan, int rank, MPI_Win win)
 {
     MPI_Group all, other;
@@ -313,6 +351,8 @@ static int body(void *context, int rank)
     MPI_Init(NULL, NULL);
     if (plan->kind >= FENCE)
         MPI_Win_create(give, sizeof *give, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    else if (plan->kind >= ACROSS_BARRIER)
+        graph = bridge_of(rank);
     else if (plan->kind >= NEIGHBOR_ALLGATHER)
         graph = graph_of(plan, rank);
     bool taker = rank == plan->taker, late = plan->late && rank == plan->bystander;
@@ -329,6 +369,8 @@ static int body(void *context, int rank)
     }
     if (plan->kind >= FENCE)
         one_sided(plan, rank, win);
+    else if (plan->kind >= ACROSS_BARRIER)
+        across(plan, rank, graph, give, take);
     else
         collective(plan, rank, graph, give, take);
     if (rank == plan->leaver)
