@@ -49,6 +49,7 @@ struct sim_collective_call;
 struct sim_collective_kind {
     const char *name; /* "Allreduce" */
     enum sim_synchronisation synchronisation;
+    enum sim_synchronisation flow; /* across: for whom its data would have it wait */
     /* Moves the data once everybody (NEEDS_ALL, TO_ROOT) has come; errors go to calls[r]->error. */
     void (*execute)(struct sim_collective *collective);
     /* FROM_ROOT: moves the root's data to one member. PREFIX: extends the running result by the

@@ -203,17 +203,17 @@ static void reduce_scatter(struct sim_collective *collective)
         .name = text, .synchronisation = SIM_NEEDS_ALL, .execute = how, __VA_ARGS__}
 
 KIND(sim_barrier_across, "Barrier", barrier, .reduces = false);
-KIND(sim_bcast_across, "Bcast", bcast, .reduces = false);
-KIND(sim_gather_across, "Gather", gather, .receives_each = true);
-KIND(sim_gatherv_across, "Gatherv", gather, .receives_each = true);
-KIND(sim_scatter_across, "Scatter", scatter, .sends_each = true);
-KIND(sim_scatterv_across, "Scatterv", scatter, .sends_each = true);
+KIND(sim_bcast_across, "Bcast", bcast, .flow = SIM_FROM_ROOT);
+KIND(sim_gather_across, "Gather", gather, .receives_each = true, .flow = SIM_TO_ROOT);
+KIND(sim_gatherv_across, "Gatherv", gather, .receives_each = true, .flow = SIM_TO_ROOT);
+KIND(sim_scatter_across, "Scatter", scatter, .sends_each = true, .flow = SIM_FROM_ROOT);
+KIND(sim_scatterv_across, "Scatterv", scatter, .sends_each = true, .flow = SIM_FROM_ROOT);
 KIND(sim_allgather_across, "Allgather", allgather, .receives_each = true);
 KIND(sim_allgatherv_across, "Allgatherv", allgather, .receives_each = true);
 KIND(sim_alltoall_across, "Alltoall", alltoall, .sends_each = true, .receives_each = true);
 KIND(sim_alltoallv_across, "Alltoallv", alltoall, .sends_each = true, .receives_each = true);
 KIND(sim_alltoallw_across, "Alltoallw", alltoall, .sends_each = true, .receives_each = true);
-KIND(sim_reduce_across, "Reduce", reduce, .reduces = false);
+KIND(sim_reduce_across, "Reduce", reduce, .flow = SIM_TO_ROOT);
 const struct sim_collective_kind sim_allreduce_across = {
     .name = "Allreduce", .synchronisation = SIM_NEEDS_ALL, .execute = allreduce, .reduces = true};
 const struct sim_collective_kind sim_reduce_scatter_across = {.name = "Reduce_scatter",

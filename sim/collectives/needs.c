@@ -1,7 +1,6 @@
 /* What a member of a collective waits for, against what it needs: see needs.h. */
 #include "sim/collectives/needs.h"
 
-#include "sim/collectives/data.h"
 #include "sim/communicators/topology.h"
 
 static size_t bytes_of(struct sim_block block)
@@ -35,21 +34,11 @@ static bool takes_from_neighbor(const struct sim_collective *collective,
 static bool needs_of_all(const struct sim_collective_call *call, int rank, int member)
 {
     const struct sim_collective_kind *kind = call->kind;
-    if (kind == &sim_barrier || (!call->send.type && !call->receive.type))
+    if (!call->send.type && !call->receive.type) /* a barrier, or what makes something */
         return true;
     if (kind->reduces && kind->sends_each) /* its own share of the result */
         return takes_from(call, rank);
     return kind->reduces ? moves_anything(call) : takes_from(call, member);
-}
-
-static bool gives_from_root(const struct sim_collective_kind *kind)
-{
-    return kind == &sim_bcast_across || kind == &sim_scatter_across || kind == &sim_scatterv_across;
-}
-
-static bool gives_to_root(const struct sim_collective_kind *kind)
-{
-    return kind == &sim_gather_across || kind == &sim_gatherv_across || kind == &sim_reduce_across;
 }
 
 /* Between the groups of an intercommunicator, whatever the amount. */
@@ -58,10 +47,10 @@ static bool needs_across(const struct sim_collective *collective, int rank, int 
     const struct sim_collective_call *call = collective->calls[rank];
     int split = collective->context->first_side;
     bool other = (rank < split) != (member < split);
-    if (gives_from_root(
-            call->kind)) /* a root gives MPI_ROOT, the others of its group MPI_PROC_NULL */
+    /* A root gives MPI_ROOT, the others of its group MPI_PROC_NULL. */
+    if (call->kind->flow == SIM_FROM_ROOT)
         return other && call->root == (member < split ? member : member - split);
-    return other && (!gives_to_root(call->kind) || call->root == MPI_ROOT);
+    return other && (call->kind->flow != SIM_TO_ROOT || call->root == MPI_ROOT);
 }
 
 /* Whether the member `rank`, which waits, needs what that other one brings. */
