@@ -67,7 +67,6 @@ static struct diff_tensor *exscan_finish(struct diff_node *node, struct diff_req
     const struct collective *c = node->extra;
     struct diff_tensor *bars = collective_part(adjoint->parts[0]);
     size_t total = bars->count;
-    bars = local_shaped(bars, 1, &bars->count);
     struct diff_tensor *shifted =
         local_pad(local_window(bars, c->count, total - c->count), 0, total);
     struct diff_tensor *x_bar = pulled_back(node, shifted, collective_part(adjoint->parts[1]));

@@ -50,6 +50,27 @@ static void changed_but_not_saved(void)
     diff_tape_free(tape_);
 }
 
+static void result_changed_but_not_saved(void)
+{
+    TAPE();
+    struct diff_tensor *x = diff_scale(input(tape_, "x"), 2);
+    struct diff_tensor *y = diff_mul(x, x); /* keeps what it multiplied */
+    struct diff_tensor *loss = diff_sum(y);
+    ((double *)diff_values_modify(y))[0] = 7;
+    diff_backward(loss);
+    diff_tape_free(tape_);
+}
+
+static void operand_changed_but_not_saved(void)
+{
+    TAPE();
+    struct diff_tensor *x = diff_scale(input(tape_, "x"), 2);
+    struct diff_tensor *loss = diff_sum(diff_exp(x)); /* keeps its result */
+    ((double *)diff_values_modify(x))[0] = 7;
+    diff_backward(loss);
+    diff_tape_free(tape_);
+}
+
 static void handle_used_twice(void)
 {
     TAPE();
@@ -393,6 +414,10 @@ int main(void)
          "saved at 0)");
     outcome_is("a value changed that nobody saved is fine", changed_but_not_saved,
                OUTCOME_FINISHED);
+    outcome_is("a result changed of which the operands were saved is fine",
+               result_changed_but_not_saved, OUTCOME_FINISHED);
+    outcome_is("an operand changed of which the result was saved is fine",
+               operand_changed_but_not_saved, OUTCOME_FINISHED);
     ends("a handle waited for twice", handle_used_twice, "M009",
          "diff_wait uses a handle a second time: the handle of node 1 (IAllreduce) was waited for "
          "or joined before");
