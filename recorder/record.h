@@ -195,7 +195,7 @@ struct record_access { /* small: enum access_kind */
                           own loads and stores: the number of the next operation, UINT32_MAX */
     int32_t target; /* world rank whose memory it is */
     uint32_t reduction, type, lock;
-    uint32_t unordered; /* 0 or 1 */
+    uint16_t unordered, same_op; /* 0 or 1 */
     uint64_t begin, end, site;
 };
 

@@ -497,6 +497,7 @@ void record_access(const struct trace_access *access, const void *site)
         record->reduction = access->reduction;
         record->type = access->type;
         record->unordered = access->unordered;
+        record->same_op = access->same_op;
         record->lock = access->lock;
         record->begin = access->begin;
         record->end = access->end;

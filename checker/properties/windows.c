@@ -30,9 +30,13 @@ struct windows {
         chances; /* atomic accesses whose order decides what they fetch, and nothing else does */
 };
 
-static bool same_operation(uint32_t a, uint32_t b)
+/* Of two that meet, MPI_NO_OP may be one, unless the window's info gave that up. */
+static bool same_operation(const struct trace_access *a, const struct trace_access *b)
 {
-    return a == b || !a || !b || a == ACCESS_NO_REDUCTION || b == ACCESS_NO_REDUCTION;
+    if (a->reduction == b->reduction || !a->reduction || !b->reduction)
+        return true;
+    bool looks = a->reduction == ACCESS_NO_REDUCTION || b->reduction == ACCESS_NO_REDUCTION;
+    return looks && !a->same_op && !b->same_op;
 }
 
 /* Accumulates of one origin and one basic type are carried out in its order, whatever they compute,
@@ -60,8 +64,13 @@ static bool conflict(const struct trace_access *a, const struct trace_access *b)
         return true;
     if (a->type != b->type)
         return true;
-    return !in_program_order(a, b) &&
-           (!same_operation(a->reduction, b->reduction) || in_part(a, b));
+    return !in_program_order(a, b) && (!same_operation(a, b) || in_part(a, b));
+}
+
+static const char *operation_of(const struct trace_access *access)
+{
+    return access->reduction == ACCESS_NO_REDUCTION ? "no_op"
+                                                    : trace_reduce_name(access->reduction);
 }
 
 /* Why two accumulates race, of which most may meet. */
@@ -76,10 +85,14 @@ static void tell_reason(struct finding *finding, const struct trace_access *a,
             finding,
             "One is of %s, the other of %s: accumulates of different types may not meet.\n", type,
             trace_type_name(b->type));
-    else if (!same_operation(a->reduction, b->reduction))
-        finding_sentence(
-            finding, "One is %s, the other %s: accumulates of different operations may not meet.\n",
-            trace_reduce_name(a->reduction), trace_reduce_name(b->reduction));
+    else if (!same_operation(a, b))
+        finding_sentence(finding,
+                         "One is %s, the other %s: accumulates of different operations may not "
+                         "meet%s.\n",
+                         operation_of(a), operation_of(b),
+                         a->reduction == ACCESS_NO_REDUCTION || b->reduction == ACCESS_NO_REDUCTION
+                             ? " where the window's info says accumulate_ops=same_op"
+                             : "");
     else
         finding_sentence(finding,
                          "Elements (%s) lie on each other in part: an accumulate is atomic for "

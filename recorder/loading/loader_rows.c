@@ -393,6 +393,7 @@ static void load_access(struct loader *loader, const struct record_access *recor
                                         .type = record->type,
                                         .lock = record->lock,
                                         .unordered = record->unordered,
+                                        .same_op = record->same_op,
                                         .site = loader_site(loader, record->site),
                                         .kind = record->head.small,
                                         .begin = record->begin,

@@ -256,6 +256,7 @@ static void remember(struct sim_win *win, const struct sim_access *access)
                                                        : (uint32_t)(uintptr_t)access->op_handle;
         row.type = access->target.type->unit;
         row.unordered = win->unordered;
+        row.same_op = win->same_op;
     }
     sim_history_access(win, access->rank, &region, &row);
     if (!win->owner->world->exploring)

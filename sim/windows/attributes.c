@@ -86,6 +86,7 @@ void sim_win_hints(struct sim_win *win)
     const char *ordering = sim_info_get(info, "accumulate_ordering");
     win->unlocked = sim_info_says(info, "no_locks", "true");
     win->keeps_order = sim_info_says(info, "simrun_keeps_order", "true");
+    win->same_op = sim_info_says(info, "accumulate_ops", "same_op");
     win->unordered = false;
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
         win->unordered = win->unordered || (ordering && !strstr(ordering, orders[i]));

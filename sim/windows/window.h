@@ -66,8 +66,10 @@ struct sim_win {
     struct sim_window *window;
     struct sim_comm *comm;
     int rank;
-    uint32_t fences;  /* that this member has begun */
-    bool unordered;   /* info: its accumulates to one place may be carried out in any order */
+    uint32_t fences; /* that this member has begun */
+    bool unordered;  /* info: its accumulates to one place may be carried out in any order */
+    bool
+        same_op; /* info: those to one place at once are of one operation, MPI_NO_OP no exception */
     bool unlocked;    /* info: it will never be locked */
     bool keeps_order; /* info: who made it keeps the order of its locks in further runs */
     _Atomic bool

@@ -31,7 +31,7 @@ enum { SORTS = sizeof sorts / sizeof *sorts };
 
 struct side {
     uint32_t sort, rank, lock;
-    bool unordered;
+    bool unordered, same_op;
 };
 
 static bool fetches(const struct side *side)
@@ -55,6 +55,8 @@ static bool race(const struct side *a, const struct side *b)
                sorts[b->sort].kind != OP_NONE;
     if (sorts[a->sort].type != sorts[b->sort].type)
         return true;
+    if (a->same_op || b->same_op) /* 12.2.1: the same operation; then no MPI_NO_OP beside it */
+        any = !one || !other;
     return one != other && !any && (a->rank != b->rank || a->unordered || b->unordered);
 }
 
@@ -77,6 +79,7 @@ static void add_side(struct trace *trace, const struct side *side, uint64_t begi
                                   .lock = side->lock,
                                   .site = TRACE_NO,
                                   .unordered = side->unordered,
+                                  .same_op = side->same_op,
                                   .begin = begin,
                                   .end = begin + 8,
                                   .done = UINT32_MAX};
@@ -128,10 +131,10 @@ static void every_pair(void)
     int wrong = 0, asked = 0;
     for (uint32_t one = 0; one < SORTS; one++)
         for (uint32_t other = 0; other < SORTS; other++)
-            for (uint32_t bits = 0; bits < 8; bits++)
+            for (uint32_t bits = 0; bits < 32; bits++)
                 for (uint32_t locks = 0; locks < 9; locks++) {
-                    struct side a = {one, 0, locks % 3, bits & 1};
-                    struct side b = {other, bits >> 2 & 1, locks / 3, bits >> 1 & 1};
+                    struct side a = {one, 0, locks % 3, bits & 1, bits & 8};
+                    struct side b = {other, bits >> 2 & 1, locks / 3, bits >> 1 & 1, bits & 16};
                     if (a.rank == b.rank && a.lock != b.lock)
                         continue;
                     wrong += !pair_is_right(&a, &b) && asked >= 0;
@@ -225,18 +228,23 @@ static void reasons(void)
     static const struct {
         uint32_t types[2], reductions[2];
         const char *said;
+        bool same_op;
     } cases[] = {
-        {{0x209, 0x20d}, {0x21, 0x21}, "One is of unsigned, the other of int: "},
-        {{0x209, 0x209}, {0x21, 0x24}, "One is prod, the other sum: "},
-        {{0x209, 0x20d}, {0x21, 0x24}, "One is of unsigned, the other of int: "},
-        {{0x214, 0x214}, {0x3c, 0x23}, "One is max, the other replace: "},
+        {{0x209, 0x20d}, {0x21, 0x21}, "One is of unsigned, the other of int: ", false},
+        {{0x209, 0x209}, {0x21, 0x24}, "One is prod, the other sum: ", false},
+        {{0x209, 0x20d}, {0x21, 0x24}, "One is of unsigned, the other of int: ", false},
+        {{0x214, 0x214}, {0x3c, 0x23}, "One is max, the other replace: ", false},
+        {{0x214, 0x214}, {ACCESS_NO_REDUCTION, 0x23}, "One is max, the other no_op: ", true},
+        {{0x214, 0x214}, {0x3c, ACCESS_NO_REDUCTION}, "One is no_op, the other replace: ", true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         static const uint64_t begins[2] = {260, 256};
         struct trace *trace = two_sums(cases[i].types, begins, 8, cases[i].reductions, false);
+        trace->accesses[1].same_op = cases[i].same_op;
         ask(trace);
         tap_ok(findings.count == 1 && strstr(findings.items[0].detail, cases[i].said) &&
-                   strstr(findings.items[0].detail, " may not meet.\n"),
+                   strstr(findings.items[0].detail,
+                          cases[i].same_op ? " accumulate_ops=same_op.\n" : " may not meet.\n"),
                "it is told: %s", cases[i].said);
         trace_free(trace);
     }

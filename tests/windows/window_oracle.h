@@ -244,6 +244,8 @@ static bool conflict(const struct oracle *oracle, const struct way_access *a,
         return true; /* atomic are those of one basic type */
     if (a->rank == b->rank && !oracle->program->unordered)
         return false; /* carried out in the order of their origin */
+    if (oracle->program->same_op && (one == FETCH) != (other == FETCH))
+        return one != SWAP && other != SWAP;
     return computes(one) && computes(other) && computes(one) != computes(other);
 }
 

@@ -84,6 +84,7 @@ struct program {
     uint32_t length[RANKS_MAX];
     bool shared;    /* everybody's memory can be loaded and stored */
     bool unordered; /* the window's info gives up the order of accumulates */
+    bool same_op;   /* ... and says that all that meet are of one operation */
     bool full;      /* a rank had no room for a call */
 };
 
@@ -335,6 +336,7 @@ static inline void write_program(struct program *program, uint64_t seed)
         void (*const writers[])(struct writer *) = {write_fences, write_lock_all, write_locks,
                                                     write_exposures};
         writers[dice_below(&dice, 4)](&writer);
+        program->same_op = dice_below(&dice, 3) == 0;
         for (uint32_t rank = 0; rank < program->ranks; rank++)
             say(program, rank, WAIT_ALL, 0);
     } while (program->full);

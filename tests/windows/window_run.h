@@ -274,6 +274,8 @@ static void make_window(struct actor *actor)
     MPI_Info_create(&info);
     if (scene->program->unordered)
         MPI_Info_set(info, "accumulate_ordering", "none");
+    if (scene->program->same_op)
+        MPI_Info_set(info, "accumulate_ops", "same_op");
     if (!scene->program->shared) {
         scene->parts[actor->rank][actor->rank] = scene->memory[actor->rank];
         MPI_Win_create(scene->memory[actor->rank], sizeof scene->memory[0], sizeof(int), info,

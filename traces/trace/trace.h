@@ -277,6 +277,7 @@ struct trace_access {
     uint32_t site;            /* TRACE_NO: the operation's */
     uint8_t kind;             /* enum access_kind */
     bool unordered;           /* an accumulate that the window's info leaves without order */
+    bool same_op;             /* one whose window's info says that all that meet do the same */
     uint64_t begin, end;      /* addresses; end is behind the last byte */
 };
 
