@@ -207,7 +207,7 @@ static int darray_check(const struct sim_type_call *call, const struct darray *a
     int error = check_order(call, array->ndims, array->order);
     if (error)
         return error;
-    if (array->size < 1 || array->rank < 0 || array->rank >= array->size)
+    if (array->rank < 0 || array->rank >= array->size)
         return sim_type_raise(call->function, MPI_ERR_ARG, "rank %d is not one of %d", array->rank,
                               array->size);
     if (sim_counts_missing(array->gsizes, 1) || !array->distributions || !array->arguments ||
@@ -235,7 +235,8 @@ static struct slice darray_slice(const struct darray *array, int i, int coordina
 {
     MPI_Count gsize = sim_counts_at(array->gsizes, i), block = darray_block(array, i);
     MPI_Count round = block * array->psizes[i]; /* indices after which it is one's turn again */
-    struct slice slice = {gsize, coordinate * block, block, 0, round, 0};
+    struct slice slice = {
+        .size = gsize, .start = coordinate * block, .block = block, .stride = round};
     MPI_Count left = gsize > slice.start ? gsize - slice.start : 0;
     slice.count = left / round;
     left -= slice.count * round;

@@ -131,6 +131,153 @@ static void grids(int rank, int size)
                 }
 }
 
+/* A process of a grid of so many, and of another number of them. */
+static void grid_members(int rank, int size)
+{
+    (void)rank, (void)size;
+    for (int members = -1; members <= 5; members++)
+        for (int member = -2; member <= 6; member++) {
+            int sizes[2] = {4, 4}, ways[2] = {MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC},
+                with[2] = {MPI_DISTRIBUTE_DFLT_DARG, MPI_DISTRIBUTE_DFLT_DARG}, grid[2] = {2, 2};
+            MPI_Datatype type = MPI_DATATYPE_NULL;
+            bool right = members == 4 && member >= 0 && member < 4;
+            int error = MPI_Type_create_darray(members, member, 2, sizes, ways, with, grid,
+                                               MPI_ORDER_C, MPI_INT, &type);
+            expect(made(error, &type) == (right ? MPI_SUCCESS : MPI_ERR_ARG),
+                   "process %d of %d in a grid of 4", member, members);
+        }
+    for (int order = -1; order <= 3; order++)
+        for (int dimensions = -1; dimensions <= 2; dimensions++) {
+            int sizes[2] = {4, 4}, parts[2] = {2, 2}, starts[2] = {1, 1},
+                ways[2] = {MPI_DISTRIBUTE_NONE, MPI_DISTRIBUTE_NONE}, grid[2] = {1, 1};
+            int orders[] = {MPI_ORDER_C, MPI_ORDER_FORTRAN, MPI_ORDER_C - 1, MPI_ORDER_FORTRAN + 1,
+                            -99};
+            MPI_Datatype type = MPI_DATATYPE_NULL;
+            int way = orders[order + 1];
+            bool known = way == MPI_ORDER_C || way == MPI_ORDER_FORTRAN;
+            int wanted = dimensions < 1 ? MPI_ERR_DIMS : known ? MPI_SUCCESS : MPI_ERR_ARG;
+            expect(made(MPI_Type_create_subarray(dimensions, sizes, parts, starts, way, MPI_INT,
+                                                 &type),
+                        &type) == wanted,
+                   "a part in %d dimensions, order %d", dimensions, way);
+            expect(made(MPI_Type_create_darray(1, 0, dimensions, sizes, ways, parts, grid, way,
+                                               MPI_INT, &type),
+                        &type) == wanted,
+                   "a distributed array in %d dimensions, order %d", dimensions, way);
+        }
+}
+
+/* ---- where there is no place for what is asked ---- */
+
+enum { PLACES = 5 };
+
+struct places {
+    MPI_Datatype type;
+    bool missing[PLACES];
+};
+
+static char room[PLACES][MPI_MAX_OBJECT_NAME + 64];
+/* The k-th place, or none. */
+#define AT(k, to) ((to *)(void *)(p->missing[k] ? NULL : room[k]))
+
+#define ASKS(ASK)                                                                                  \
+    ASK(1, true, Type_size(p->type, AT(0, int)))                                                   \
+    ASK(1, true, Type_size_c(p->type, AT(0, MPI_Count)))                                           \
+    ASK(1, true, Type_size_x(p->type, AT(0, MPI_Count)))                                           \
+    ASK(2, true, Type_get_extent(p->type, AT(0, MPI_Aint), AT(1, MPI_Aint)))                       \
+    ASK(2, true, Type_get_extent_c(p->type, AT(0, MPI_Count), AT(1, MPI_Count)))                   \
+    ASK(2, true, Type_get_extent_x(p->type, AT(0, MPI_Count), AT(1, MPI_Count)))                   \
+    ASK(2, true, Type_get_true_extent(p->type, AT(0, MPI_Aint), AT(1, MPI_Aint)))                  \
+    ASK(2, true, Type_get_true_extent_c(p->type, AT(0, MPI_Count), AT(1, MPI_Count)))              \
+    ASK(2, true, Type_get_true_extent_x(p->type, AT(0, MPI_Count), AT(1, MPI_Count)))              \
+    ASK(4, true, Type_get_envelope(p->type, AT(0, int), AT(1, int), AT(2, int), AT(3, int)))       \
+    ASK(5, true,                                                                                   \
+        Type_get_envelope_c(p->type, AT(0, MPI_Count), AT(1, MPI_Count), AT(2, MPI_Count),         \
+                            AT(3, MPI_Count), AT(4, int)))                                         \
+    ASK(2, false, Type_get_name(p->type, AT(0, char), AT(1, int)))                                 \
+    ASK(1, true, Type_set_name(p->type, AT(0, char)))                                              \
+    ASK(1, true, Type_get_value_index(p->type, MPI_INT, AT(0, MPI_Datatype)))                      \
+    ASK(1, true, Type_get_value_index(MPI_INT, p->type, AT(0, MPI_Datatype)))                      \
+    ASK(1, false, Type_match_size(MPI_TYPECLASS_REAL, 8, AT(0, MPI_Datatype)))                     \
+    ASK(1, false, Type_create_f90_real(6, 30, AT(0, MPI_Datatype)))                                \
+    ASK(1, false, Type_create_f90_complex(6, 30, AT(0, MPI_Datatype)))                             \
+    ASK(1, false, Type_create_f90_integer(6, AT(0, MPI_Datatype)))                                 \
+    ASK(1, false, Get_address(room, AT(0, MPI_Aint)))
+
+static void missing_places(int rank, int size)
+{
+    (void)rank, (void)size;
+#define ASK(n, by_type, ...)                                                                       \
+    for (int gone = -1; gone < (n); gone++)                                                        \
+        for (int null = 0; null < 2; null++) {                                                     \
+            struct places all = {null ? MPI_DATATYPE_NULL : MPI_INT, {false}}, *p = &all;          \
+            memset(room, 0, sizeof room);                                                          \
+            if (gone >= 0)                                                                         \
+                all.missing[gone] = true;                                                          \
+            int got = class_of(MPI_##__VA_ARGS__);                                                 \
+            bool typeless = (by_type) && null;                                                     \
+            expect(gone < 0 && !typeless                                                           \
+                       ? got == MPI_SUCCESS                                                        \
+                       : (gone >= 0 && got == MPI_ERR_ARG) ||                                      \
+                             ((typeless || (null && gone >= 0)) && got == MPI_ERR_TYPE),           \
+                   "%s: %d without place %d, type %d", #__VA_ARGS__, got, gone, null);             \
+        }
+    ASKS(ASK)
+#undef ASK
+}
+
+/* Arrays for contents that have less room than the envelope says, or are not there. */
+static void contents_without_room(int rank, int size)
+{
+    enum { C = 2 };
+    int blocks[C] = {1, 2};
+    MPI_Aint bytes[C] = {0, 16};
+    MPI_Count wide_blocks[C] = {1, 2}, wide_bytes[C] = {0, 16};
+    MPI_Datatype types[C] = {MPI_INT, MPI_DOUBLE}, made_of[2];
+    (void)rank, (void)size;
+    MPI_Type_create_struct(C, blocks, bytes, types, &made_of[0]);
+    MPI_Type_create_struct_c(C, wide_blocks, wide_bytes, types, &made_of[1]);
+    for (int large = 0; large < 2; large++)
+        for (int form = large; form < 2; form++) { /* the other is refused */
+            MPI_Count envelope[4];
+            int combiner;
+            expect_ok(MPI_Type_get_envelope_c(made_of[large], &envelope[0], &envelope[1],
+                                              &envelope[2], &envelope[3], &combiner));
+            for (int which = 0; which < 4; which++)
+                for (int way = -2; way <= 2; way++) { /* less, not there, and more */
+                    int integers[9];
+                    MPI_Aint addresses[9];
+                    MPI_Count counts[9], rooms[4];
+                    MPI_Datatype got[9];
+                    void *arrays[4] = {integers, addresses, counts, got};
+                    memcpy(rooms, envelope, sizeof rooms);
+                    if (form == 0 && which == 2)
+                        continue;
+                    rooms[which] += way == -2 ? -1 : way == -1 ? -envelope[which] - 1 : way == 1;
+                    if (way == 2)
+                        arrays[which] = NULL;
+                    int error =
+                        form ? MPI_Type_get_contents_c(made_of[large], rooms[0], rooms[1], rooms[2],
+                                                       rooms[3],
+                                                       integers == arrays[0] ? integers : NULL,
+                                                       addresses == arrays[1] ? addresses : NULL,
+                                                       counts == arrays[2] ? counts : NULL,
+                                                       got == arrays[3] ? got : NULL)
+                             : MPI_Type_get_contents(made_of[large], (int)rooms[0], (int)rooms[1],
+                                                     (int)rooms[3],
+                                                     integers == arrays[0] ? integers : NULL,
+                                                     addresses == arrays[1] ? addresses : NULL,
+                                                     got == arrays[3] ? got : NULL);
+                    bool fits = way == 0 || way == 1 || !envelope[which];
+                    expect(class_of(error) == (fits ? MPI_SUCCESS : MPI_ERR_ARG),
+                           "contents %d, form %d, array %d, way %d: %d", large, form, which, way,
+                           error);
+                }
+        }
+    for (int large = 0; large < 2; large++)
+        MPI_Type_free(&made_of[large]);
+}
+
 /* What an envelope says, by the standard's table: in the forms of ints and of large counts. */
 static void envelope_is(MPI_Datatype *type, bool large, const MPI_Count wanted[4], int combiner)
 {
@@ -261,6 +408,21 @@ static void all_grids(int rank, int size)
     returned(grids, rank, size);
 }
 
+static void all_members(int rank, int size)
+{
+    returned(grid_members, rank, size);
+}
+
+static void all_places(int rank, int size)
+{
+    returned(missing_places, rank, size);
+}
+
+static void all_contents(int rank, int size)
+{
+    returned(contents_without_room, rank, size);
+}
+
 static void all_envelopes(int rank, int size)
 {
     returned(envelopes, rank, size);
@@ -279,6 +441,10 @@ int main(void)
                      WORLD_SIZES(1));
     world_test_sizes("arrays of a grid are there, and its distributions cover it", all_grids,
                      WORLD_FIBERS, WORLD_SIZES(1));
+    world_test_sizes("a process is one of its grid", all_members, WORLD_FIBERS, WORLD_SIZES(1));
+    world_test_sizes("there is a place for each answer", all_places, WORLD_FIBERS, WORLD_SIZES(1));
+    world_test_sizes("there is room for what a type was made of", all_contents, WORLD_FIBERS,
+                     WORLD_SIZES(1));
     world_test_sizes("an envelope says what the standard's table says", all_envelopes, WORLD_FIBERS,
                      WORLD_SIZES(1));
     world_test_sizes("packing stays inside its buffer, and moves only by what it did",
