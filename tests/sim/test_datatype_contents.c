@@ -6,6 +6,7 @@
 
 #include "sim/datatypes/datatype.h"
 #include "sim/messages/status.h"
+#include "tests/fences/fence.h"
 #include "tests/sim/datatype_naive.h"
 #include "tests/tap.h"
 
@@ -155,6 +156,25 @@ static bool same_type(MPI_Datatype left, MPI_Datatype right)
     bool same = a && b && a->size == b->size && a->lb == b->lb && a->extent == b->extent &&
                 a->elements == b->elements && a->hash == b->hash && a->run_count == b->run_count;
     return same && memcmp(a->runs, b->runs, a->run_count * sizeof *a->runs) == 0;
+}
+
+/* What a type holds of others it gives back with its last handle, whichever goes first. */
+static void test_memory(void)
+{
+    long before = fence_live();
+    for (int i = 0; i < 60; i++) {
+        struct naive naive = naive_make_any(i % 4);
+        MPI_Datatype again = make_again(naive.handle), pair[2] = {naive.handle, again}, both;
+        PMPI_Type_create_struct(2, (int[]){1, i % 3}, (MPI_Aint[]){0, 4096}, pair, &both);
+        if (i % 2)
+            PMPI_Type_free(&both);
+        if (!sim_handle_is_predefined(again))
+            PMPI_Type_free(&again);
+        naive_free(&naive);
+        if (i % 2 == 0)
+            PMPI_Type_free(&both);
+    }
+    tap_is_int(fence_live() - before, 0, "types give their memory back");
 }
 
 static void test_contents(void)
@@ -412,6 +432,7 @@ int main(int argc, char **argv)
 {
     naive_state = argc > 1 ? strtoull(argv[1], NULL, 0) : 5;
     tap_note("seed %llu", (unsigned long long)naive_state);
+    test_memory();
     test_contents();
     test_content_errors();
     test_signatures();

@@ -64,7 +64,7 @@ int main(void)
         int ranks, pages;
         bool kept;
     } rows[] = {{16, 1, true},   {64, 3, true},    {65, 3, true},   {256, 3, true},
-                {1000, 2, true}, {256, 60, false}, {1025, 1, false}};
+                {1024, 2, true}, {256, 60, false}, {1025, 1, false}};
     enum { ROWS = sizeof rows / sizeof *rows };
     tap_plan(2 * ROWS);
     for (int i = 0; i < ROWS; i++) {

@@ -278,6 +278,35 @@ static void contents_without_room(int rank, int size)
         MPI_Type_free(&made_of[large]);
 }
 
+/* Each rank names types by itself, those of MPI too; the last name counts, as much of it as there is room for. */
+static void names(int rank, int size)
+{
+    MPI_Datatype own;
+    char text[MPI_MAX_OBJECT_NAME + 20], got[MPI_MAX_OBJECT_NAME], wanted[MPI_MAX_OBJECT_NAME];
+    MPI_Type_contiguous(2, MPI_INT, &own);
+    MPI_Datatype types[3] = {MPI_INT, MPI_DOUBLE_INT, own};
+    static const char *const before[3] = {"MPI_INT", "MPI_DOUBLE_INT", ""};
+    for (int i = 0; i < 3; i++)
+        for (int named = 0; named <= 4; named++) {
+            int length = -1, many = named == 4 ? MPI_MAX_OBJECT_NAME + 10 : named * 7;
+            snprintf(wanted, sizeof wanted, "%s", before[i]);
+            if (named) {
+                memset(text, 'a' + rank, (size_t)many);
+                text[many] = '\0';
+                expect_ok(MPI_Type_set_name(types[i], text));
+                memcpy(wanted, text, sizeof wanted);
+                wanted[sizeof wanted - 1] = '\0';
+            }
+            if (named < 4)
+                MPI_Barrier(MPI_COMM_WORLD); /* others have named theirs */
+            memset(got, 0x5a, sizeof got);
+            expect_ok(MPI_Type_get_name(types[i], got, &length));
+            expect(!strcmp(got, wanted) && length == (int)strlen(wanted),
+                   "type %d of %d ranks, name %d: %s", i, size, named, got);
+        }
+    MPI_Type_free(&own);
+}
+
 /* What an envelope says, by the standard's table: in the forms of ints and of large counts. */
 static void envelope_is(MPI_Datatype *type, bool large, const MPI_Count wanted[4], int combiner)
 {
@@ -423,6 +452,11 @@ static void all_contents(int rank, int size)
     returned(contents_without_room, rank, size);
 }
 
+static void all_names(int rank, int size)
+{
+    returned(names, rank, size);
+}
+
 static void all_envelopes(int rank, int size)
 {
     returned(envelopes, rank, size);
@@ -445,6 +479,8 @@ int main(void)
     world_test_sizes("there is a place for each answer", all_places, WORLD_FIBERS, WORLD_SIZES(1));
     world_test_sizes("there is room for what a type was made of", all_contents, WORLD_FIBERS,
                      WORLD_SIZES(1));
+    world_test_sizes("types have the names that their rank gave them", all_names, WORLD_ANY,
+                     WORLD_SIZES(1, 3));
     world_test_sizes("an envelope says what the standard's table says", all_envelopes, WORLD_FIBERS,
                      WORLD_SIZES(1));
     world_test_sizes("packing stays inside its buffer, and moves only by what it did",
