@@ -6,6 +6,7 @@
 #include <mpix.h>
 #include <omp.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -1060,6 +1061,136 @@ const struct team_level *teams_level(int number)
         COLLECTIVES(meet_nested, ""),
         COLLECTIVES(meet_joined, ""),
         {"meet_inside", MPI_THREAD_MULTIPLE, meet_inside, AT_ONCE("was"), 2, 0},
+    };
+    return (size_t)number < sizeof all / sizeof *all ? &all[number] : NULL;
+}
+
+/* ---- company ---- */
+
+static void calls(int count)
+{
+    for (int i = 0; i < count; i++)
+        MPI_Barrier(MPI_COMM_SELF);
+}
+static void *calls_as_thread(void *count)
+{
+    calls((int)(size_t)count);
+    return NULL;
+}
+/* Threads that are there until they are let go. */
+static sem_t let_go[2];
+static void *stays(void *which)
+{
+    sem_wait(&let_go[(size_t)which]);
+    return NULL;
+}
+static pthread_t comes(size_t which)
+{
+    pthread_t thread;
+    sem_init(&let_go[which], 0, 0);
+    pthread_create(&thread, NULL, stays, (void *)which);
+    return thread;
+}
+static void goes(pthread_t thread, size_t which)
+{
+    sem_post(&let_go[which]);
+    pthread_join(thread, NULL);
+}
+
+static void nobody(void)
+{
+    calls(3);
+}
+static void beside_one(void)
+{
+    calls(2);
+    pthread_t thread = comes(0);
+    calls(3);
+    goes(thread, 0);
+    calls(4);
+}
+static void by_the_other(void)
+{
+    pthread_t thread;
+    calls(1);
+    pthread_create(&thread, NULL, calls_as_thread, (void *)2);
+    pthread_join(thread, NULL);
+    calls(5);
+}
+static void in_a_row(void)
+{
+    for (int i = 1; i < 4; i++) {
+        pthread_t thread = comes(0);
+        calls(i);
+        goes(thread, 0);
+        calls(10);
+    }
+}
+static void overlapping(void)
+{
+    pthread_t first = comes(0);
+    calls(1);
+    pthread_t second = comes(1);
+    calls(2);
+    goes(first, 0);
+    calls(3);
+    goes(second, 1);
+    calls(4);
+}
+static void in_region(void)
+{
+    calls(1);
+#pragma omp parallel num_threads(2)
+    {
+#pragma omp master
+        calls(3);
+#pragma omp barrier
+    }
+    calls(2);
+}
+static void in_region_of_one(void)
+{
+#pragma omp parallel num_threads(1)
+    calls(3);
+}
+static void in_regions(void)
+{
+    for (int i = 1; i < 4; i++) {
+        calls(5);
+#pragma omp parallel num_threads(2)
+        {
+#pragma omp master
+            calls(i);
+        }
+#pragma omp parallel num_threads(1)
+        calls(7);
+    }
+}
+static void region_beside(void)
+{
+    calls(1);
+    pthread_t thread = comes(0);
+    calls(1);
+#pragma omp parallel num_threads(2)
+    {
+#pragma omp master
+        calls(2);
+    }
+    calls(1);
+    goes(thread, 0);
+    calls(9);
+}
+
+const struct team_company *teams_company(int number)
+{
+#define COMPANY(name, calls)                                                                       \
+    {                                                                                              \
+#name, name, calls                                                                         \
+    }
+    static const struct team_company all[] = {
+        COMPANY(nobody, 0),           COMPANY(beside_one, 3),  COMPANY(by_the_other, 2),
+        COMPANY(in_a_row, 1 + 2 + 3), COMPANY(overlapping, 6), COMPANY(in_region, 3),
+        COMPANY(in_region_of_one, 0), COMPANY(in_regions, 6),  COMPANY(region_beside, 4),
     };
     return (size_t)number < sizeof all / sizeof *all ? &all[number] : NULL;
 }

@@ -40,4 +40,12 @@ struct team_level {
 };
 const struct team_level *teams_level(int number);
 
+/* So many calls of a rank are made while others of its threads are at work. */
+struct team_company {
+    const char *what;
+    void (*run)(void);
+    int calls;
+};
+const struct team_company *teams_company(int number);
+
 #endif

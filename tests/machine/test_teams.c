@@ -167,10 +167,11 @@ static bool stands(bool *answer)
 
 static struct recording *recording;
 static const struct team_level *level;
+static const struct team_company *company;
 /* What a child tells. */
 static struct told {
     char text[4000];
-    int gaps;
+    int gaps, beside;
 } * told;
 
 static int body(void *context, int rank)
@@ -183,6 +184,8 @@ static int body(void *context, int rank)
         MPI_Init_thread(NULL, NULL, level ? level->level : MPI_THREAD_MULTIPLE, &provided);
     if (level)
         level->run();
+    else if (company)
+        company->run();
     else if (chosen >= 0)
         run_single(chosen, chosen_stuck, &what);
     else if (rank == 0)
@@ -203,7 +206,8 @@ static int run_world(enum sim_wide_when wide)
     struct sim_world_options options;
     struct failure failure = {0};
     sim_world_options_init(&options);
-    options.ranks = level ? level->ranks : 2;
+    options.ranks = level ? level->ranks : company ? 1 : 2;
+    options.memory = company;
     options.executor = SIM_THREADS;
     options.wide = wide;
     options.wide_signal = SIGURG;
@@ -212,7 +216,7 @@ static int run_world(enum sim_wide_when wide)
     struct sim_world *world = sim_world_new(&options, &failure);
     struct recording_result result = {
         .outcome = sim_world_run(world, body, NULL), .program = "teams", .model = "eager"};
-    if (!level)
+    if (!level && !company)
         return (int)result.outcome;
     struct trace *trace = recording_load(recording, &result, &failure);
     for (size_t i = 0; trace && i < trace->note_count; i++) {
@@ -220,8 +224,12 @@ static int run_world(enum sim_wide_when wide)
         if (!strcmp(trace->notes[i].code, "M009") || !strcmp(trace->notes[i].code, "M006"))
             snprintf(told->text + used, sizeof told->text - used, "%s\n", trace->notes[i].text);
     }
-    for (size_t i = 0; trace && i < trace->coverage->count; i++)
-        told->gaps += strstr(trace->coverage->gaps[i].text, "(M00") != NULL;
+    for (size_t i = 0; trace && i < trace->coverage->count; i++) {
+        const struct coverage_gap *gap = &trace->coverage->gaps[i];
+        told->gaps += strstr(gap->text, "(M00") != NULL;
+        if (strstr(gap->text, "beside other threads"))
+            told->beside += (int)gap->count;
+    }
     return (int)result.outcome;
 }
 
@@ -285,6 +293,16 @@ static void levels(const struct team_level *(*level_of)(int))
         }
 }
 
+static void companies(const struct team_company *(*company_of)(int))
+{
+    for (int number = 0; (company = company_of(number)); number++) {
+        int outcome = outcome_of(SIM_WIDE_AUTO);
+        tap_ok(outcome == OUTCOME_FINISHED && told->beside == company->calls,
+               "%s: outcome %d, %d calls beside other threads, not %d", company->what, outcome,
+               told->beside, company->calls);
+    }
+}
+
 int main(void)
 {
     told = mmap(NULL, sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -299,6 +317,9 @@ int main(void)
         const struct team_level *(*level_of)(int);
         *(void **)&level_of = dlsym(library, "teams_level");
         levels(level_of);
+        const struct team_company *(*company_of)(int);
+        *(void **)&company_of = dlsym(library, "teams_company");
+        companies(company_of);
     } else {
         tap_skip(1, "gcc is not there, or its OpenMP is not the launcher's, or a sanitizer is");
     }
