@@ -869,6 +869,14 @@ static void with_session(void) /* which has a level of its own */
     MPI_Session_finalize(&session);
 }
 
+static void after_end(void) /* which is another mistake */
+{
+    int provided;
+    MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
+    MPI_Finalize();
+    thread();
+}
+
 /* ---- collectives ---- */
 
 static void meet(void)
@@ -1048,6 +1056,10 @@ const struct team_level *teams_level(int number)
         LEVEL(MULTIPLE, both_often, ""),
         {"begun_elsewhere", -1, begun_elsewhere, "", 1, 0},
         {"with_session", -1, with_session, "", 1, 0},
+        {"after_end", -1, after_end,
+         "MPI_Iprobe: MPI_ERR_OTHER: called after MPI_Finalize\n"
+         "MPI_Barrier: MPI_ERR_OTHER: called after MPI_Finalize\n",
+         1, 0},
         COLLECTIVES(meet_both, AT_ONCE("may be")),
         COLLECTIVES(meet_often, AT_ONCE("may be")),
         COLLECTIVES(meet_in_turn, ""),

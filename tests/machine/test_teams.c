@@ -285,7 +285,10 @@ static void levels(const struct team_level *(*level_of)(int))
     for (int number = 0; (level = level_of(number)); number++)
         for (int i = 0; i < 2; i++) {
             int outcome = outcome_of(i ? SIM_WIDE_NEVER : SIM_WIDE_AUTO);
-            tap_ok(outcome == OUTCOME_FINISHED && told->gaps == (i && level->perhaps),
+            bool ends =
+                !strstr(level->said, "after MPI_Finalize"); /* which MPI does not let pass */
+            tap_ok(outcome == (ends ? OUTCOME_FINISHED : OUTCOME_ABORTED) &&
+                       told->gaps == (i && level->perhaps),
                    "%s with level %d: outcome %d, %d gaps", level->what, level->level, outcome,
                    told->gaps);
             tap_is_str(told->text, i && level->perhaps ? "" : level->said,

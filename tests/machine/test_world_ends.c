@@ -467,15 +467,21 @@ static void test_unable(void)
 static void test_enter_from_outside(void)
 {
     const struct sim_fault faults[] = {{.kind = SIM_FAULT_HANG, .rank = 0, .op = 0}};
-    struct sim_world_options options = world_options(1);
-    options.faults = faults;
-    options.fault_count = 1;
-    struct sim_world *world = sim_world_new(&options, NULL);
-    sim_world_enter(world);
-    sim_world_leave(world);
-    tap_ok(sim_world_rank_state(world, 0) == RANK_RUNNING,
-           "faults are the ranks' own, and nobody's who enters from outside");
-    sim_world_free(world);
+    for (int executor = SIM_FIBERS; executor <= SIM_TURNS; executor++) {
+        struct sim_world_options options = world_options(1);
+        options.executor = (enum sim_executor_kind)executor;
+        options.faults = faults;
+        options.fault_count = 1;
+        struct sim_world *world = sim_world_new(&options, NULL);
+        for (int i = 0; i < 2; i++) {
+            sim_world_enter(world);
+            sim_world_leave(world);
+        }
+        tap_ok(sim_world_rank_state(world, 0) == RANK_RUNNING,
+               "executor %d: faults are the ranks' own, and nobody's who enters from outside",
+               executor);
+        sim_world_free(world);
+    }
 }
 
 static bool paced;
