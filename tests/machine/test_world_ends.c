@@ -5,7 +5,13 @@
 #include "tests/dice.h"
 #include "tests/world_harness.h"
 
+#include <errno.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum role { FINISHES, LEAVES, BARE, ABORTS, CRASHES, BLOCKS, POLLS, ROLES };
 
@@ -514,9 +520,14 @@ static void meet_and_compute(int rank, int size)
     int sum = 0;
     MPI_Status status;
     for (int i = 0; i < 6; i++) {
+        errno = 1000 + 10 * rank + i; /* which belongs to the rank, whoever runs meanwhile */
         MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 0, &sum, 1, MPI_INT,
                      (rank + size - 1) % size, 0, MPI_COMM_WORLD, &status);
         MPI_Barrier(MPI_COMM_WORLD);
+        if (i % 2)
+            MPIX_Yield();
+        int now = errno;
+        expect(now == 1000 + 10 * rank + i, "errno is %d in round %d", now, i);
     }
     expect(sum == (rank + size - 1) % size, "from its neighbour");
 }
@@ -557,8 +568,119 @@ static void test_wide(void)
                "switches");
 }
 
+/* ---- signals for ranks that are threads, and threads that are gone ---- */
+
+static struct sim_world *asked; /* the world that is */
+static atomic_int may_ask, answered, taken_by;
+
+static void take(int number)
+{
+    (void)number;
+    taken_by = sim_world_current_rank();
+}
+
+/* All ranks end at once but the last one, which waits for a signal that another thread passes on. */
+static int wait_for_signal(void *context, int rank)
+{
+    int ranks = *(int *)context;
+    if (rank < ranks - 1)
+        return 0;
+    for (int r = 0; r < rank; r++)
+        while (sim_world_rank_state(asked, r) != RANK_FINISHED)
+            sched_yield();
+    if (sim_world_pass_on(asked, SIGUSR1)) /* who runs takes it itself */
+        taken_by = 99;
+    if (sim_world_vanished(asked) >= 0)
+        taken_by = 98;
+    may_ask = 1;
+    while (!answered)
+        sched_yield();
+    while (answered == 2 && taken_by < 0)
+        sched_yield();
+    return 0;
+}
+
+static void *pass_on(void *none)
+{
+    while (!may_ask)
+        sched_yield();
+    bool given = sim_world_pass_on(asked, SIGUSR1), gone = sim_world_vanished(asked) >= 0;
+    answered = gone ? 3 : given ? 2 : 1;
+    return none;
+}
+
+static void test_signals(void)
+{
+    signal(SIGUSR1, take);
+    for (int executor = SIM_FIBERS; executor <= SIM_TURNS; executor++)
+        for (int ranks = 1; ranks <= 3; ranks++) {
+            struct sim_world_options options = world_options(ranks);
+            pthread_t other;
+            options.executor = (enum sim_executor_kind)executor;
+            may_ask = answered = 0;
+            taken_by = -1;
+            asked = sim_world_new(&options, NULL);
+            bool before = sim_world_pass_on(asked, SIGUSR1) || sim_world_vanished(asked) >= 0;
+            pthread_create(&other, NULL, pass_on, NULL);
+            enum trace_outcome outcome = sim_world_run(asked, wait_for_signal, &ranks);
+            pthread_join(other, NULL);
+            bool behind = sim_world_pass_on(asked, SIGUSR1) || sim_world_vanished(asked) >= 0;
+            bool threads = executor != SIM_FIBERS;
+            tap_ok(outcome == OUTCOME_FINISHED && !before && !behind &&
+                       answered == (threads ? 2 : 1) && taken_by == (threads ? ranks - 1 : -1),
+                   "executor %d, %d ranks: a signal goes to who runs (%d, taken by %d)", executor,
+                   ranks, (int)answered, (int)taken_by);
+            sim_world_free(asked);
+        }
+}
+
+/* The thread of one rank ends without a word. */
+static int go_or_look(void *context, int rank)
+{
+    int gone = *(int *)context;
+    if (rank == gone) {
+        if (sim_world_vanished(asked) >= 0)
+            _exit(3);
+        may_ask = 1;
+        syscall(SYS_exit, 0);
+    }
+    while (rank == (gone ? 0 : 1)) {
+        bool was = may_ask;
+        int found = sim_world_vanished(asked);
+        if (found == gone)
+            _exit(was ? 0 : 4);
+        if (found >= 0)
+            _exit(2);
+        sched_yield();
+    }
+    for (;;)
+        pause();
+}
+
+static void test_vanished(void)
+{
+    for (int gone = 1; gone < 3; gone++) {
+        fflush(stdout);
+        pid_t child = fork();
+        if (child == 0) {
+            struct sim_world_options options = world_options(3);
+            options.executor = SIM_THREADS;
+            may_ask = 0;
+            asked = sim_world_new(&options, NULL);
+            sim_world_run(asked, go_or_look, &gone);
+            _exit(5);
+        }
+        int status = 0;
+        waitpid(child, &status, 0);
+        tap_is_int(WIFEXITED(status) ? WEXITSTATUS(status) : 100, 0,
+                   "a rank whose thread is gone is found: %d", gone);
+    }
+}
+
 int main(void)
 {
+    if (!SANITIZED_THREAD) /* which wants a lock where a moment ago will do */
+        test_vanished();   /* first: a team of OpenMP does not live on in a child */
     test_casts();
     test_waits();
     test_nobody();
@@ -568,6 +690,8 @@ int main(void)
     test_enter_from_outside();
     test_paces();
     test_wide();
+    if (!SANITIZED_THREAD)
+        test_signals();
     world_test("a rank knows its number, its world and its time", look_around, WORLD_ANY);
     return tap_done();
 }
