@@ -2,6 +2,7 @@
  * one after the other. Then waits with a limit against a list of events in the order of their time. And a caller that is no rank. */
 #include "sim/worlds/fault.h"
 #include "sim/worlds/rank.h"
+#include "sim/worlds/wide.h"
 #include "tests/dice.h"
 #include "tests/world_harness.h"
 
@@ -319,6 +320,14 @@ static void test_nobody(void)
     tap_ok(!MPIX_Pace(&pace) && !MPIX_Alone() && !MPIX_Ahead() &&
                MPIX_Choose(MPIX_CHOOSE_OTHER, 5) == 0,
            "nor has it turns or choices");
+    tap_ok(!sim_wide_is_ahead(), "... and is not ahead of anybody");
+    sim_wide_await_dying();
+    struct sim_world_options wide = world_options(3);
+    wide.wide = SIM_WIDE_AT_ONCE;
+    struct sim_world *world = sim_world_new(&wide, &failure);
+    sim_world_widen(world);
+    tap_is_int(sim_world_widened(world), 0, "nor does it make a world wide");
+    sim_world_free(world);
     MPIX_Turn();
     MPIX_Yield();
     SIM_Batch_begin();
@@ -515,11 +524,29 @@ static void test_paces(void)
 
 /* ---- wide worlds ---- */
 
+static enum wide_change { AS_IT_IS, NARROWED, WIDENED_AGAIN, APART } change;
+
+static void change_world(int rank, int round)
+{
+    struct sim_world *world = sim_current_rank->world;
+    if (change == AS_IT_IS)
+        return;
+    if (rank == 1 && round == 2 && change == APART) {
+        sim_wide_never(world);
+        expect(!sim_wide_possible(world) && !sim_wide_is_ahead(), "it is narrow for ever");
+    } else if (rank == 1 && round == 2) {
+        sim_wide_narrow(world);
+    } else if (rank == 0 && round == 4 && change >= WIDENED_AGAIN) {
+        sim_world_widen(world);
+    }
+}
+
 static void meet_and_compute(int rank, int size)
 {
     int sum = 0;
     MPI_Status status;
     for (int i = 0; i < 6; i++) {
+        change_world(rank, i);
         errno = 1000 + 10 * rank + i; /* which belongs to the rank, whoever runs meanwhile */
         MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 0, &sum, 1, MPI_INT,
                      (rank + size - 1) % size, 0, MPI_COMM_WORLD, &status);
@@ -543,29 +570,36 @@ static void count(struct sim_world *world, void *context)
                                                 sim_world_steps(world)};
 }
 
-/* One rank has nothing that others could carry; and time is the same, whoever carries the ranks. */
+/* One rank has nothing that others could carry; and time is the same, whoever carries the ranks, and however
+ * often that changes. */
 static void test_wide(void)
 {
-    int wrong = 0;
+    int wrong = 0, apart = 0;
     for (int ranks = 1; ranks <= 5; ranks++) {
-        struct counts counts[2];
-        for (int wide = 0; wide < 2; wide++) {
+        struct counts narrow = {0};
+        for (int way = -1; way <= APART; way++) {
             struct sim_world_options options = world_options(ranks);
-            options.wide = wide ? SIM_WIDE_AT_ONCE : SIM_WIDE_NEVER;
+            struct counts counts;
+            change = way < 0 ? AS_IT_IS : (enum wide_change)way;
+            options.wide = way < 0 ? SIM_WIDE_NEVER : SIM_WIDE_AT_ONCE;
             options.cores = 2;
-            struct world_result result =
-                world_try_look(options, meet_and_compute, count, &counts[wide]);
-            wrong += result.outcome != OUTCOME_FINISHED || result.failed;
+            struct world_result result = world_try_look(options, meet_and_compute, count, &counts);
+            narrow = way < 0 ? counts : narrow;
+            bool right = result.outcome == OUTCOME_FINISHED && !result.failed &&
+                         counts.steps == narrow.steps && counts.switches == narrow.switches &&
+                         !((way < 0 || ranks == 1) && counts.widened);
+            if (!right && wrong++ < 5)
+                tap_note("%d ranks, way %d: %llu and %llu switches, wide %u; %s", ranks, way,
+                         (unsigned long long)narrow.switches, (unsigned long long)counts.switches,
+                         counts.widened, result.text);
+            apart += way == APART && counts.widened > 1;
         }
-        tap_note("%d ranks: %llu and %llu switches, wide %u", ranks,
-                 (unsigned long long)counts[0].switches, (unsigned long long)counts[1].switches,
-                 counts[1].widened);
-        wrong += counts[0].widened || (ranks == 1 && counts[1].widened) ||
-                 counts[0].steps != counts[1].steps || counts[0].switches != counts[1].switches;
     }
     tap_is_int(wrong, 0,
                "a world of one rank does not become wide, and wide worlds count the same steps and "
                "switches");
+    tap_is_int(apart, 0, "one that is apart does not become wide again");
+    change = AS_IT_IS;
 }
 
 /* ---- signals for ranks that are threads, and threads that are gone ---- */

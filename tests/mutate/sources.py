@@ -37,7 +37,7 @@ GROWTH = re.compile(r'= .*\?.*(\b2 \*|\* 2\b).*:|\bcheck_grow\(')
 MIDDLE = re.compile(r'(\w+) \+ \((\w+) - \1\) / 2;')
 COMPARES = re.compile(r'const (\w[\w ]*) \* \w+ , const \1 \* \w+')
 SORTS = re.compile(r'return \((\S+) > (\S+)\) - \(\1 < \2\);|return (\S+) < (\S+) \? -1 : \3 > \4;')
-ALLOCATES = {'malloc', 'calloc', 'realloc', 'check_new'}
+ALLOCATES = {'malloc', 'calloc', 'realloc', 'check_new', 'sim_contents_new'}
 RELEASES = re.compile(r'(^|_)(free|release|close|munmap|clear|drop|prefetch|destroy|unref|note|fflush|pool_put)$')
 
 
@@ -45,20 +45,26 @@ CONDITION = re.compile(r'\s*#\s*(?:if(n?)def\s+|if\s+(!?)\s*defined[ (]\s*)(\w+)
 DEFINED = {'MPI_ABI_VERSION': True, '__x86_64__': platform.machine() == 'x86_64', '__aarch64__': platform.machine() == 'aarch64'}
 
 
+def known_of(line):
+    """Whether the condition of an #if or #elif holds, None: not known."""
+    found = CONDITION.match(line.replace('elif', 'if', 1))
+    known = DEFINED.get(found.group(3)) if found else None
+    return known if known is None else known != bool(found.group(1) or found.group(2))
+
+
 def lines_not_compiled(lines):
     """Numbers of the lines that conditions on DEFINED leave out."""
-    out, inside = set(), [] # of each condition around: True, False, None: not known
+    out, inside = set(), [] # of each condition around: whether this arm is compiled, whether one was so far; None: not known
     for number, line in enumerate(lines, 1):
-        word = re.match(r'\s*#\s*(if|el|endif)', line)
+        word = re.match(r'\s*#\s*(if|elif|el|endif)', line)
         if word and word.group(1) == 'if':
-            found = CONDITION.match(line)
-            known = DEFINED.get(found.group(3)) if found else None
-            inside.append(known if known is None else known != bool(found.group(1) or found.group(2)))
-        elif word and word.group(1) == 'el' and inside:
-            inside[-1] = None if inside[-1] is None or 'elif' in line else not inside[-1]
+            inside.append([known_of(line)] * 2)
+        elif word and word.group(1).startswith('el') and inside:
+            taken, holds = inside[-1][1], known_of(line) if word.group(1) == 'elif' else True
+            inside[-1] = [False if taken or holds is False else None if taken is None else holds, holds if taken is False else taken]
         elif word and inside:
             inside.pop()
-        elif False in inside:
+        elif any(here is False for here, _ in inside):
             out.add(number)
     return out
 
