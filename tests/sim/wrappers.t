@@ -86,6 +86,17 @@ for wrapper in simcc:c simc++:cc; do
 done
 sh -c "$(simcc -show -o 'by hand' size.c)" >out 2>&1 && timeout 60 simrun --db none -n 2 './by hand' >out 2>&1
 check $? "what -show prints is the command"
+# CMake's FindMPI reads -I"a b" and -L"a b", and no other way to write a blank: so does the shell.
+mkdir -p "two words/lib" "two words/include"
+cp "$bin/simcc" "two words/"
+cp -rL "$bin/include/simrun" "two words/include/"
+cp -L "$bin"/lib/*.so.1 "$bin/lib/simrun_start.o" "two words/lib/"
+for each in mpi_abi simrun_fortran; do ln -s lib$each.so.1 "two words/lib/lib$each.so"; done
+here=$(pwd -P)
+sh -c "$("two words/simcc" -show -o 'of blanks' size.c)" >out 2>&1 && timeout 60 simrun --db none -n 2 './of blanks' >out 2>&1
+check $? "what -show prints is the command, also from a folder with a blank"
+"two words/simcc" -show >out && grep -qF -- " -I\"$here/two words/include/simrun\" " out && grep -qF -- " -L\"$here/two words/lib\" " out && grep -qF -- " -Wl,\"-rpath,$here/two words/lib\" " out
+check $? "and what CMake looks for in it"
 # Guards that programs give headers of their own.
 {
     for guard in MPI_H MPI_H_ _MPI_H _MPI_H_ __MPI_H__ MPI_INCLUDED HANDLE_H WORDS_H; do printf '#ifndef %s\n#define %s\n#endif\n' $guard $guard; done

@@ -130,6 +130,26 @@ sub words { # of what a rank does
         grep { ref $said->{$_} ? %{$said->{$_}} : $said->{$_} } sort keys %$said;
 }
 
+my $inside = 0;
+# Labels that say how many messages stay in a lane, and lie on the words of one of its marks.
+sub covered {
+    my ($dot) = @_;
+    my (%box, @inside, @labels);
+    while ($dot =~ /^    (m\d+) \[.*?width=([\d.]+), height=([\d.]+), pos="([-\d.]+),([-\d.]+)!"/mg) { $box{$1} = [$4, $5, $2 * 72, $3 * 72] }
+    while ($dot =~ /^  (m\d+) -> (m\d+) \[.*tooltip="(\d+ messages)/mg) { push @inside, [$1, $2, $3] if $box{$1} && $box{$2} && $box{$1}[1] == $box{$2}[1] }
+    while ($dot =~ /width=([\d.]+),[^\n]*<B>(\d+ messages)<\/B>[^\n]*pos="([-\d.]+),([-\d.]+)!"/g) { push @labels, [$2, $3, $4, $1 * 72] }
+    my $count = 0;
+    for my $link (@inside) {
+        my ($from, $to) = @box{@$link[0, 1]};
+        my $middle = ($from->[0] + $to->[0]) / 2;
+        for my $label (grep { $_->[0] eq $link->[2] && abs($_->[1] - $middle) < 3 && abs($_->[2] - $from->[1]) < 60 } @labels) {
+            $inside++;
+            $count++ if grep { abs($_->[0] - $label->[1]) < ($_->[2] + $label->[3]) / 2 - 2 && abs($_->[1] - $label->[2]) < $_->[3] / 2 } $from, $to;
+        }
+    }
+    return $count;
+}
+
 program("$folder/alike.c");
 is system("'$simcc' -g -o '$folder/alike' '$folder/alike.c'"), 0, 'the program compiles';
 my ($whole, $folded, $drawn_once, $races, $spread) = (0, 0, 0, 0, 0);
@@ -151,6 +171,7 @@ for my $case (@cases) {
     }
     is keys %made, $ranks, "$name: it runs" or diag $told;
     my ($said, $lanes, $messages) = read_picture($dot, $ranks);
+    is covered($dot), 0, "$name: no number of messages lies on a mark";
     my @folded = $dot =~ / alike<\/FONT>>, shape=box/g;
     ok !@folded, "$name: a small world is drawn whole" if $ranks <= 8;
     my %alone = map { $_ => 1 } $dot =~ /\[label=<<B>rank (\d+)<\/B>>/g;
@@ -212,6 +233,7 @@ for my $case ([2, 40], [4, 33], [2, 6]) {
     is_deeply \%table, \%needs, "$ranks ranks, $far apart: the table has what every rank waits for" or diag $dot =~ /(Unmatched.*)/;
 }
 cmp_ok $whole, '>', @cases / 2, "$whole of " . @cases . ' pictures are whole';
+cmp_ok $inside, '>', 3, "$inside labels of messages within a lane";
 cmp_ok $spread, '>', $whole / 8, "in $spread one mark is of messages to or from several ranks";
 cmp_ok $races, '>', @cases / 4, "in $races a finding names more than three ranks";
 cmp_ok $folded, '>', $whole / 3, "in $folded some ranks are drawn in one lane";

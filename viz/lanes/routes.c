@@ -2,6 +2,8 @@
  * that go round. See layout.c. */
 #include "viz/lanes/layout.h"
 
+#include "viz/paper/escape.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -101,6 +103,13 @@ static bool add_route(struct scene *scene, struct link *link)
     return link->route != NULL;
 }
 
+/* Whether a straight link's label would lie on the marks between which it stands. */
+static bool is_crowded(const struct link *link, const struct mark *from, const struct mark *to)
+{
+    double room = to->x - to->width / 2 - from->x - from->width / 2;
+    return link->label && viz_text_width(link->label, 9, true) + 10 > room;
+}
+
 void layout_route_in_lane(struct scene *scene, const struct grid *grid, const struct lane *lane,
                           struct link *link, uint32_t *level)
 {
@@ -114,6 +123,8 @@ void layout_route_in_lane(struct scene *scene, const struct grid *grid, const st
     bool backwards = from->column >= to->column;
     double top =
         backwards ? -fmax(from->height, to->height) / 2 : obstacle(scene, grid, lane, link);
+    if (top >= 0 && is_crowded(link, from, to))
+        top = -fmax(from->height, to->height) / 2;
     if (top < 0 && add_route(scene, link))
         make_arc(link->route, from, to, top - 8 - ARC_STEP * (double)((*level)++ % ARC_LEVELS));
 }
