@@ -30,7 +30,7 @@ struct pending {
     uint32_t later; /* compared now, with how many that overlap */
     int partners;
     bool *freed;        /* by operation: the request of this start was freed */
-    uint32_t told;      /* the last call of the rank that may have told it of others; TRACE_NO */
+    uint32_t told;      /* the last call so far that may have told its rank of others */
     uint64_t perhaps;   /* uses of buffers of freed sends that may be over */
     uint64_t in_pieces; /* uses of buffers of partitioned receives, in a trace from elsewhere */
 };
@@ -89,7 +89,7 @@ static enum use use_of(const struct trace *trace, const struct trace_op *op)
 static bool is_in_pieces(const struct trace *trace, const struct trace_op *op)
 {
     static const char name[] = "partitioned messages";
-    return check_class(op) == CLASS_RECEIVE && op->form->comm < trace->comm_count &&
+    return check_class(op) == CLASS_RECEIVE && op->form->comm != TRACE_NO &&
            strncmp(trace->comms[op->form->comm].name, name, sizeof name - 1) == 0;
 }
 
@@ -175,7 +175,7 @@ static bool is_pending(struct pending *pending, uint32_t earlier)
     const struct trace_op *at = &trace->ops[earlier];
     bool freed = pending->freed[earlier] && check_class(at) == CLASS_SEND && at->match != TRACE_NO,
          in_pieces = is_in_pieces(trace, at);
-    bool perhaps = freed && pending->told != TRACE_NO && pending->told > earlier;
+    bool perhaps = freed && pending->told > earlier;
     pending->perhaps += perhaps;
     pending->in_pieces += in_pieces && trace->outcome == OUTCOME_IMPORTED;
     return !perhaps && !in_pieces;
@@ -184,7 +184,7 @@ static bool is_pending(struct pending *pending, uint32_t earlier)
 static bool compare(void *context, uint32_t earlier)
 {
     struct pending *pending = context;
-    if (is_noted(pending->noted, earlier) || !is_pending(pending, earlier))
+    if (!is_pending(pending, earlier))
         return true;
     report_overlap(pending->trace, earlier, pending->later, pending->first, pending->findings);
     return ++pending->partners < PARTNERS_MAX;
@@ -196,7 +196,6 @@ static void judge_rank(struct pending *pending, uint32_t begin, uint32_t end)
     spans_clear(&pending->read);
     spans_clear(&pending->written);
     link_completed(pending, begin, end);
-    pending->told = TRACE_NO;
     for (uint32_t op = begin; op < end; op++) {
         const struct trace_op *at = &trace->ops[op];
         enum use use = use_of(trace, at);
@@ -207,7 +206,7 @@ static void judge_rank(struct pending *pending, uint32_t begin, uint32_t end)
                                                                          : &pending->read,
                          &over);
         }
-        if (at->kind == OP_REQUEST_FREE && at->request < trace->op_count)
+        if (at->kind == OP_REQUEST_FREE && at->request != TRACE_NO)
             pending->freed[at->request] = true;
         if (use != USE_NONE && is_contiguous(trace, at) && !is_noted(pending->noted, op)) {
             struct span span = span_of(trace, op);

@@ -258,7 +258,7 @@ static void report_difference(const struct check_context *context, uint32_t a, u
     char one[PLACE_TEXT], other[PLACE_TEXT], comm[80];
     const struct trace_op *op = &trace->ops[a];
     struct finding *finding = check_at_place(findings, 0, difference->code, trace, b);
-    if (!finding && strcmp(difference->code, "M001") == 0)
+    if (!finding)
         finding = crossed_before(trace, a, b, findings);
     if (finding) {
         finding_op_add(finding, b, "culprit");
@@ -361,23 +361,27 @@ static bool say_the_same(const struct check_context *context, uint32_t a, uint32
 }
 
 /* A pair that differs, told so that the second is the odd one out: where more than half of a group
- * are alike, the first of these is the partner of the one that is not. */
+ * are alike, of those that were not refused, the first of these is the partner of the one that is
+ * not. */
 static void find_odd(const struct check_context *context, const uint32_t *ops, uint32_t count,
                      bool (*alike)(const struct check_context *, uint32_t, uint32_t), uint32_t *a,
                      uint32_t *b)
 {
-    uint32_t candidate = TRACE_NO, votes = 0, same = 0, first = TRACE_NO;
+    uint32_t candidate = TRACE_NO, votes = 0, same = 0, said = 0, first = TRACE_NO;
     for (uint32_t i = 0; i < count; i++) {
+        if (!alike(context, ops[i], ops[i])) /* refused: it says nothing */
+            continue;
         if (votes == 0)
             candidate = ops[i];
-        votes += candidate == ops[i] || alike(context, candidate, ops[i]) ? 1u : ~0u;
+        votes += alike(context, candidate, ops[i]) ? 1u : ~0u;
+        said++;
     }
     for (uint32_t i = count; i-- > 0;)
-        if (candidate == ops[i] || alike(context, candidate, ops[i])) {
+        if (alike(context, candidate, ops[i])) {
             first = ops[i];
             same++;
         }
-    if (same <= count / 2 || context->trace->ops[candidate].flags & OP_INTERCOMM)
+    if (same <= said / 2 || context->trace->ops[candidate].flags & OP_INTERCOMM)
         return;
     bool a_belongs = alike(context, candidate, *a);
     uint32_t odd = alike(context, candidate, *b) ? *a : *b;

@@ -7,11 +7,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void report(const struct trace *trace, const char *code, const char *title, uint32_t op,
-                   size_t first, struct findings *findings)
+/* The finding of this code, title and place, NULL for none: what is in order at a place does not hide
+ * what is not. */
+static struct finding *found_already(struct findings *findings, size_t first, const char *code,
+                                     const char *title, const struct trace *trace, uint32_t op)
+{
+    struct finding *finding;
+    while ((finding = check_at_place(findings, first, code, trace, op)) &&
+           strncmp(finding->title, title, strlen(title)) != 0)
+        first = (size_t)(finding - findings->items) + 1;
+    return finding;
+}
+
+static struct finding *report(const struct trace *trace, const char *code, const char *title,
+                              uint32_t op, size_t first, struct findings *findings)
 {
     char place[PLACE_TEXT];
-    struct finding *finding = check_at_place(findings, first, code, trace, op);
+    struct finding *finding = found_already(findings, first, code, title, trace, op);
     if (!finding) {
         finding = findings_add(findings, code, "%s: %s", title,
                                check_short_place(trace, op, place, sizeof place));
@@ -20,16 +32,15 @@ static void report(const struct trace *trace, const char *code, const char *titl
     if (finding->op_count < PLACES_LISTED_MAX)
         finding_detail(finding, "%s.\n", check_place(trace, op, place, sizeof place));
     finding_op_add(finding, op, "culprit");
+    return finding;
 }
 
 /* Legal, and worth a note: nobody learns when the buffer may be used again. */
 static void note_freed(const struct trace *trace, uint32_t op, size_t first,
                        struct findings *findings)
 {
-    size_t before = findings->count;
-    report(trace, "L001", "its request was freed while it was under way", op, first, findings);
-    if (findings->count > before)
-        findings->items[before].severity = SEVERITY_NOTE;
+    report(trace, "L001", "its request was freed while it was under way", op, first, findings)
+        ->severity = SEVERITY_NOTE;
 }
 
 static bool never_received(const struct trace_op *op)

@@ -15,7 +15,7 @@ static uint32_t collective_of(const struct check_context *context, const struct 
     if (note->op == TRACE_NO || check_group_of(context, note->op) != TRACE_NO)
         return note->op;
     for (size_t i = 0; (start = trace_op_request(trace, note->op, i)) != TRACE_NO; i++)
-        if (check_group_of(context, start) != TRACE_NO && note->text &&
+        if (check_group_of(context, start) != TRACE_NO &&
             strstr(note->text, op_kind_name(trace->ops[start].kind)))
             return start;
     return note->op;

@@ -81,8 +81,8 @@ static struct finding *differing_types(struct findings *findings, size_t first,
  * part, and what that looks like cannot be told from the hash of all of it. */
 static bool surely_differ(const struct trace_op *sent, const struct trace_op *received)
 {
-    if (sent->count <= 0 || received->count <= 0 || sent->form->type == ABI_PACKED ||
-        received->form->type == ABI_PACKED || !check_signatures_differ(sent, received))
+    if (sent->count <= 0 || sent->form->type == ABI_PACKED || received->form->type == ABI_PACKED ||
+        !check_signatures_differ(sent, received))
         return false;
     return received->form->type != 0 || bytes_of(sent) == bytes_of(received);
 }

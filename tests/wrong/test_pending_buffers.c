@@ -27,6 +27,7 @@ static const struct {
     {OP_IRECV, NO_ROOT, false, false, false, false, WRITES},
     {OP_RECV, NO_ROOT, false, false, false, false, WRITES},
     {OP_IRECV, NO_ROOT, false, false, false, true, WRITES},
+    {OP_ISSEND, NO_ROOT, false, false, false, true, READS}, /* all its parts are ready */
     {OP_BCAST, MINE, false, false, false, false, READS},
     {OP_BCAST, ANOTHER, false, false, false, false, WRITES},
     {OP_BCAST, MINE, true, false, false, false, READS},
@@ -61,10 +62,11 @@ static const struct {
     enum op_kind kind;
     bool tells;
 } others[] = {
-    {OP_PROBE, true},  {OP_BARRIER, true},     {OP_SSEND, true},   {OP_SEND, false},
-    {OP_BSEND, false}, {OP_WIN_UNLOCK, false}, {OP_CANCEL, false}, {OP_COMPUTE, false},
+    {OP_PROBE, true},   {OP_BARRIER, true},  {OP_SSEND, true},
+    {OP_SEND, false},   {OP_BSEND, false},   {OP_WIN_UNLOCK, true},
+    {OP_CANCEL, false}, {OP_COMPUTE, false}, {OP_RECV, false}, /* of nobody */
 };
-enum { OTHERS = sizeof others / sizeof *others, UNLOCK = 5 };
+enum { OTHERS = sizeof others / sizeof *others };
 
 struct call {
     uint32_t op, done, freed; /* the calls that completed it and freed its request, TRACE_NO */
@@ -107,8 +109,9 @@ static struct call *add(struct scene *scene, const struct trace_plain_op *op)
 
 static void add_use(struct scene *scene, uint32_t rank)
 {
-    size_t row = below(USES);
-    struct trace_plain_op op = program_op(&scene->p, rank, uses[row].kind, 1 + (int)below(6));
+    size_t row = scene->crowded && below(2) ? 3 * below(2) : below(USES);
+    struct trace_plain_op op =
+        program_op(&scene->p, rank, uses[row].kind, 1 + (int)below(scene->crowded ? 1 : 6));
     bool directed = op_kind_class((int)uses[row].kind) != CLASS_COLLECTIVE,
          starts = !directed && below(4);
     int64_t count = below(4);
@@ -118,6 +121,8 @@ static void add_use(struct scene *scene, uint32_t rank)
                                                     : TRACE_NONE;
     op.tag = directed ? 100 + (int)scene->count : 0; /* nothing matches by itself */
     op.comm = uses[row].in_pieces ? scene->lane : scene->comms[uses[row].first ? rank : 1 - rank];
+    if (directed && !uses[row].in_pieces && !below(16))
+        op.comm = TRACE_NO; /* of a file that does not say it */
     op.count = count;
     op.place = trace_add_place(scene->p.trace, begin, 8 * (uint64_t)count);
     op.flags = (uint16_t)((starts ? OP_NONBLOCKING : 0) | (uses[row].across ? OP_INTERCOMM : 0) |
@@ -129,23 +134,8 @@ static void add_use(struct scene *scene, uint32_t rank)
     call->starts = starts || uses[row].kind == OP_ISEND || uses[row].kind == OP_ISSEND ||
                    uses[row].kind == OP_IRECV;
     call->sends = op_kind_class((int)uses[row].kind) == CLASS_SEND;
-    call->in_pieces = uses[row].in_pieces;
+    call->in_pieces = uses[row].in_pieces && !call->sends;
     call->tells = !call->starts && !call->sends;
-}
-
-static void add_other(struct scene *scene, uint32_t rank)
-{
-    size_t row = below(OTHERS);
-    struct trace_plain_op op = program_op(&scene->p, rank, others[row].kind, 9);
-    op.peer = others[row].kind == OP_BARRIER ? TRACE_NONE : 1 - (int32_t)rank;
-    op.tag = 100 + (int)scene->count;
-    op.comm = scene->comms[0];
-    bool tells = others[row].tells || others[row].kind == OP_WIN_UNLOCK; /* the target answers */
-    if (others[row].kind == OP_PROBE && !below(3)) {                     /* of nobody */
-        op.peer = TRACE_NONE;
-        tells = false;
-    }
-    add(scene, &op)->tells = tells;
 }
 
 /* One of the rank's starts that are under way, NULL for none. */
@@ -158,6 +148,21 @@ static struct call *open_start(struct scene *scene, size_t first)
             scene->calls[i].freed == TRACE_NO && !below(++seen))
             found = &scene->calls[i];
     return found;
+}
+
+static void add_other(struct scene *scene, uint32_t rank, size_t first)
+{
+    const struct call *start = open_start(scene, first);
+    size_t row = below(OTHERS);
+    struct trace_plain_op op = program_op(&scene->p, rank, others[row].kind, 9);
+    op.peer = 1 - (int32_t)rank;
+    op.tag = 100 + (int)scene->count;
+    op.comm = scene->comms[0];
+    if (others[row].kind == OP_RECV || others[row].kind == OP_BARRIER)
+        op.peer = TRACE_NONE;
+    if (others[row].kind == OP_CANCEL && start)
+        op.request = start->op;
+    add(scene, &op)->tells = others[row].tells;
 }
 
 static void add_wait(struct scene *scene, uint32_t rank, size_t first)
@@ -186,12 +191,12 @@ static void add_wait(struct scene *scene, uint32_t rank, size_t first)
 static void add_free(struct scene *scene, uint32_t rank, size_t first)
 {
     struct call *start = open_start(scene, first);
-    if (!start)
-        return;
     struct trace_plain_op op = program_op(&scene->p, rank, OP_REQUEST_FREE, 7);
     op.comm = TRACE_NO;
-    op.request = start->op;
-    start->freed = add(scene, &op)->op;
+    op.request = start ? start->op : TRACE_NO; /* an inactive one */
+    struct call *call = add(scene, &op);
+    if (start)
+        start->freed = call->op;
 }
 
 static void note(struct scene *scene, const char *code, struct call *call)
@@ -208,6 +213,8 @@ static void make(struct scene *scene)
     *scene = (struct scene){.p = program_new(2), .imported = !below(3), .crowded = !below(4)};
     for (size_t i = 0; i < 2; i++)
         scene->comms[i] = program_comm(&scene->p, 2, orders[i]);
+    snprintf(scene->p.trace->comms[scene->comms[1]].name, sizeof scene->p.trace->comms[0].name,
+             "partitioned message");
     scene->lane = program_comm(&scene->p, 2, orders[0]);
     snprintf(scene->p.trace->comms[scene->lane].name, sizeof scene->p.trace->comms[0].name,
              "partitioned messages 1 of world");
@@ -219,7 +226,7 @@ static void make(struct scene *scene)
             if (what < 7)
                 add_use(scene, rank);
             else if (what == 7)
-                add_other(scene, rank);
+                add_other(scene, rank, first);
             else if (what == 8)
                 add_free(scene, rank, first);
             else if (!scene->crowded && !below(ends))
@@ -230,7 +237,7 @@ static void make(struct scene *scene)
     program_finish(&scene->p);
     for (size_t i = 0; i < scene->count; i++) {
         struct call *call = &scene->calls[i];
-        call->matched = call->sends && below(3);
+        call->matched = (call->sends || call->kind == OP_IRECV) && below(3);
         call->changed =
             call->sends && call->touch != NOT && below(2); /* only those are looked at */
         call->noted = !below(12);
