@@ -23,6 +23,7 @@ struct sim_comm *sim_comm_deliver_handle(struct sim_collective_call *call,
     struct sim_comm *comm = sim_comm_new(call->comm->owner, context, position);
     assert(comm && "out of memory for a communicator");
     comm->errhandler = creation->errhandler;
+    comm->session = call->comm->session;
     *creation->made = (MPI_Comm)(void *)comm;
     if (!creation->pooled) {
         sim_errhandler_retain(comm->errhandler);
@@ -502,6 +503,7 @@ int PMPI_Comm_create(MPI_Comm handle, MPI_Group group_handle, MPI_Comm *made)
     const struct sim_group *group = sim_group_from_handle(group_handle);
     if (!group)
         return sim_error_raise(handle, MPI_ERR_GROUP, "Comm_create", "group is not a valid handle");
+    sim_sessions_meet_group("Comm_create", comm->session, group);
     for (int i = 0; i < group->size; i++)
         if (sim_group_rank(comm->context->group, sim_group_world_rank(group, i)) == MPI_UNDEFINED)
             return sim_error_raise(handle, MPI_ERR_GROUP, "Comm_create",

@@ -111,6 +111,7 @@ static int create_group(struct sim_rank *rank, const struct meeting *meeting,
     struct sim_comm *fresh = sim_comm_new(rank, gathering->made, sim_group_rank(group, rank->id));
     assert(fresh && "out of memory for a communicator");
     fresh->errhandler = errhandler;
+    fresh->session = meeting->comm ? meeting->comm->session : group->session;
     sim_errhandler_retain(errhandler);
     if (--gathering->arrived == 0)
         gathering_remove(world, gathering);
@@ -130,6 +131,7 @@ int PMPI_Comm_create_group(MPI_Comm handle, MPI_Group group_handle, int tag, MPI
     if (!group)
         return sim_error_raise(handle, MPI_ERR_GROUP, "Comm_create_group",
                                "group is not a valid handle");
+    sim_sessions_meet_group("Comm_create_group", comm->session, group);
     if (tag < 0)
         return sim_error_raise(handle, MPI_ERR_TAG, "Comm_create_group", "tag %d is negative", tag);
     if (comm->context->remote)

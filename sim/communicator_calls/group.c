@@ -10,6 +10,7 @@
 #include <mpi.h>
 #include <mpix.h>
 
+#include "sim/communicators/comm.h"
 #include "sim/communicators/group.h"
 #include "sim/worlds/error.h"
 #include "sim/worlds/open_handles.h"
@@ -19,18 +20,26 @@ static int raise_group(const char *function)
     return sim_error_raise(MPI_COMM_NULL, MPI_ERR_GROUP, function, "the group is not valid");
 }
 
+static void meet(const char *function, const struct sim_group *a, const struct sim_group *b)
+{
+    if (a->size)
+        sim_sessions_meet_group(function, a->session, b);
+}
+
 static int raise_result(const char *function)
 {
     return sim_error_raise(MPI_COMM_NULL, MPI_ERR_ARG, function,
                            "the address for the result is null");
 }
 
-/* Gives the program its new group. */
-static int hand_out(const char *function, struct sim_group *group, MPI_Group *newgroup)
+/* Gives the program its new group, which comes from the session of this one. */
+static int hand_out(const char *function, struct sim_group *group, const struct sim_group *from,
+                    MPI_Group *newgroup)
 {
     if (!group)
         return sim_error_raise(MPI_COMM_NULL, MPI_ERR_NO_MEM, function,
                                "no memory for the new group");
+    group->session = from->session;
     *newgroup = sim_group_hand_out(group);
     return MPI_SUCCESS;
 }
@@ -70,6 +79,7 @@ int PMPI_Group_compare(MPI_Group group1, MPI_Group group2, int *result)
         return raise_group("Group_compare");
     if (!result)
         return raise_result("Group_compare");
+    meet("Group_compare", a, b);
     *result = sim_group_compare(a, b);
     return MPI_SUCCESS;
 }
@@ -82,6 +92,8 @@ int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[], MPI_
     const struct sim_group *a = sim_group_from_handle(group1), *b = sim_group_from_handle(group2);
     if (!a || !b)
         return raise_group("Group_translate_ranks");
+    if (!sim_libc_in_launcher(__builtin_return_address(0))) /* the recorder's has WORLD's for all */
+        meet("Group_translate_ranks", a, b);
     if (n < 0 || (n > 0 && (!ranks1 || !ranks2)))
         return sim_error_raise(MPI_COMM_NULL, MPI_ERR_ARG, "Group_translate_ranks",
                                "%d ranks cannot be translated from and to the given arrays", n);
@@ -108,7 +120,8 @@ static int combine(const char *function, group_combine *combination, MPI_Group g
         return raise_group(function);
     if (!newgroup)
         return raise_result(function);
-    return hand_out(function, combination(a, b), newgroup);
+    meet(function, a, b);
+    return hand_out(function, combination(a, b), a->size ? a : b, newgroup);
 }
 
 int PMPI_Group_union(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup)
@@ -164,7 +177,7 @@ static int select_ranks(const char *function, group_select *selection, MPI_Group
         return sim_error_raise(MPI_COMM_NULL, MPI_ERR_RANK, function,
                                "entry %d, rank %d, is not in the group of %d or occurs twice", bad,
                                ranks[bad], members->size);
-    return hand_out(function, bad == -2 ? NULL : selection(members, n, ranks), newgroup);
+    return hand_out(function, bad == -2 ? NULL : selection(members, n, ranks), members, newgroup);
 }
 
 int PMPI_Group_incl(MPI_Group group, int n, const int ranks[], MPI_Group *newgroup)
@@ -208,7 +221,7 @@ static int select_ranges(const char *function, group_select *selection, MPI_Grou
     }
     int *ranks = malloc((size_t)(count > 0 ? count : 1) * sizeof *ranks);
     if (!ranks)
-        return hand_out(function, NULL, newgroup);
+        return hand_out(function, NULL, members, newgroup);
     count = 0;
     for (int i = 0; i < n; i++)
         for (int64_t k = 0; k < range_length(ranges[i]); k++)

@@ -77,6 +77,7 @@ void sim_intercomm_attach(struct sim_comm *comm)
     hidden->size = bridge->size;
     hidden->errhandler = comm->errhandler;
     hidden->face = comm;
+    hidden->session = comm->session;
     comm->bridge = hidden;
 }
 
@@ -167,6 +168,7 @@ static int check_leaders(const struct sim_comm *comm, MPI_Comm handle, int leade
     struct sim_comm *common = sim_comm_check(peer, function, &error);
     if (!common)
         return error;
+    sim_sessions_meet(function, comm->session, common->session);
     if (tag < 0)
         return sim_error_raise(handle, MPI_ERR_TAG, function, "tag %d is negative", tag);
     const struct sim_context *peers = sim_context_peers(common->context);
@@ -259,6 +261,8 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local, int leader, MPI_Group rem
     int error = check_groups(group, leader, far, far_leader);
     if (!error)
         error = sim_info_check(MPI_COMM_NULL, info, function);
+    if (!error)
+        sim_sessions_meet_group(function, group->session, far);
     if (!error)
         error = sim_comm_from_group(rank, group, name, errhandler, function, made);
     if (error)

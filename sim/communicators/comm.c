@@ -292,12 +292,39 @@ int PMPI_Comm_size(MPI_Comm handle, int *size)
     return error;
 }
 
+/* The group of a communicator is all its ranks', and each has a session of its own. */
+MPI_Group sim_comm_hand_out_group(const struct sim_comm *comm, struct sim_group *group)
+{
+    if (!comm->session)
+        return sim_group_hand_out(sim_group_retain(group));
+    struct sim_group *own = group->ranks
+                                ? sim_group_new(group->size, group->ranks)
+                                : sim_group_new_sequence(group->size, group->first, group->stride);
+    assert(own && "out of memory for a group");
+    own->session = comm->session;
+    return sim_group_hand_out(own);
+}
+
+void sim_sessions_meet(const char *function, uint32_t one, uint32_t other)
+{
+    if (one == other)
+        return;
+    record_refusal("M009", sim_libc_call_site(), "MPI_%s: objects of %s in one call", function,
+                   one && other ? "two sessions" : "a session and of MPI_Init");
+}
+
+void sim_sessions_meet_group(const char *function, uint32_t one, const struct sim_group *group)
+{
+    if (group->size)
+        sim_sessions_meet(function, one, group->session);
+}
+
 int PMPI_Comm_group(MPI_Comm handle, MPI_Group *group)
 {
     int error;
     struct sim_comm *comm = sim_comm_check(handle, "Comm_group", &error);
     if (comm)
-        *group = sim_group_hand_out(sim_group_retain(comm->context->group));
+        *group = sim_comm_hand_out_group(comm, comm->context->group);
     return error;
 }
 
@@ -308,6 +335,7 @@ int PMPI_Comm_compare(MPI_Comm first, MPI_Comm second, int *result)
     struct sim_comm *b = a ? sim_comm_check(second, "Comm_compare", &error) : NULL;
     if (!b)
         return error;
+    sim_sessions_meet("Comm_compare", a->session, b->session);
     if (a->context == b->context) {
         *result = MPI_IDENT;
         return MPI_SUCCESS;
@@ -430,6 +458,6 @@ int PMPI_Comm_remote_group(MPI_Comm handle, MPI_Group *group)
     struct sim_comm *comm = sim_comm_check(handle, "Comm_remote_group", &error);
     if (!comm || !comm->context->remote)
         return comm ? refuse_intra(handle, "Comm_remote_group") : error;
-    *group = sim_group_hand_out(sim_group_retain(comm->context->remote->group));
+    *group = sim_comm_hand_out_group(comm, comm->context->remote->group);
     return MPI_SUCCESS;
 }

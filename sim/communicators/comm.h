@@ -57,6 +57,7 @@ struct sim_comm {
     struct sim_complaint *complaints; /* why collectives under way here have failed; complaints.h */
     struct sim_comm *next;            /* of the rank's handles, for the leak report */
     const void *site;                 /* of the call that made it */
+    uint32_t session;                 /* that it comes from, by number from 1; 0: from MPI_Init */
     bool predefined, errhandler_set;  /* by the program */
     bool no_any_source, no_any_tag;   /* promised by hints */
     int inside;                       /* threads of the rank in blocking collectives here */
@@ -83,6 +84,13 @@ struct sim_comm *sim_comm_new(struct sim_rank *rank, struct sim_context *context
 void sim_comm_delete(struct sim_comm *comm);
 
 struct sim_comm *sim_comm_of_self(struct sim_rank *rank);
+
+/* The handle of a group of a communicator's for its rank: it comes from the same session. */
+MPI_Group sim_comm_hand_out_group(const struct sim_comm *comm, struct sim_group *group);
+/* Objects of two sessions, or of one and of MPI_Init, in one call are told; the call goes on. */
+void sim_sessions_meet(const char *function, uint32_t one, uint32_t other);
+/* The same for a group, which is not told where it is empty: that one is predefined. */
+void sim_sessions_meet_group(const char *function, uint32_t one, const struct sim_group *group);
 
 /* The caller's communicator behind a handle, NULL when it is not one. */
 static inline struct sim_comm *sim_comm_get(struct sim_rank *rank, MPI_Comm handle)

@@ -20,10 +20,11 @@ struct sim_group {
     uint32_t magic;
     atomic_int references;
     int size;
-    int first;  /* world rank of rank 0 */
-    int stride; /* distance of neighbours in world ranks; of no meaning when `ranks` is set */
-    int *ranks; /* world rank of each rank; NULL: first + rank * stride */
-    int *slots; /* hash table of ranks by world rank, -1 for empty; NULL when `ranks` is */
+    int first;        /* world rank of rank 0 */
+    int stride;       /* distance of neighbours in world ranks; of no meaning when `ranks` is set */
+    int *ranks;       /* world rank of each rank; NULL: first + rank * stride */
+    int *slots;       /* hash table of ranks by world rank, -1 for empty; NULL when `ranks` is */
+    uint32_t session; /* that it comes from, by number from 1; 0: from none */
     unsigned slots_shift; /* the table has 1 << (32 - slots_shift) slots */
 };
 

@@ -109,6 +109,7 @@ static void hand_over(struct place *place, struct sim_context *context)
     struct sim_comm *made = sim_comm_new(owner, context, position);
     assert(made && "out of memory for a communicator");
     made->errhandler = place->comm->errhandler;
+    made->session = place->comm->session;
     sim_errhandler_retain(made->errhandler);
     if (context->remote)
         sim_intercomm_attach(made);

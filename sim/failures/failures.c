@@ -212,6 +212,7 @@ static int failed_group(MPI_Comm handle, const char *function, bool all, MPI_Gro
     struct sim_group *group = sim_group_new(all ? found : comm->acknowledged, ranks);
     assert(group && "out of memory for a group");
     free(ranks);
+    group->session = comm->session;
     *made = sim_group_hand_out(group);
     return MPI_SUCCESS;
 }

@@ -14,6 +14,8 @@
 static const char *const psets[] = {"mpi://WORLD", "mpi://SELF"};
 enum { WORLD_SET, SELF_SET, PSET_COUNT };
 
+static _Atomic uint32_t made_so_far;
+
 /* An error goes to the session's handler; of no session, to the world's. */
 static int fail(const struct sim_session *session, int error, const char *function,
                 const char *sentence)
@@ -49,9 +51,11 @@ int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *han
     struct sim_session *session = malloc(sizeof *session);
     if (!session)
         return sim_error_raise(MPI_COMM_NULL, MPI_ERR_NO_MEM, "Session_init", "out of memory");
-    *session = (struct sim_session){
-        SIM_MAGIC_SESSION, rank->world->multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED,
-        errhandler};
+    *session = (struct sim_session){.magic = SIM_MAGIC_SESSION,
+                                    .thread_level = rank->world->multiple ? MPI_THREAD_MULTIPLE
+                                                                          : MPI_THREAD_FUNNELED,
+                                    .errhandler = errhandler,
+                                    .number = ++made_so_far};
     sim_errhandler_retain(errhandler);
     sim_open_handles_add(SIM_LIVE_SESSION, (uint64_t)(uintptr_t)session);
     rank->sessions++;
@@ -202,6 +206,7 @@ int PMPI_Group_from_session_pset(MPI_Session handle, const char *name, MPI_Group
                                  : sim_group_new_sequence(1, sim_current_rank->id, 1);
     if (!made)
         return fail(session, MPI_ERR_NO_MEM, "Group_from_session_pset", "out of memory");
+    made->session = session->number;
     *group = sim_group_hand_out(made);
     return MPI_SUCCESS;
 }

@@ -10,6 +10,7 @@
 struct sim_session {
     uint32_t magic;
     int thread_level;
+    uint32_t number; /* from 1, of all ranks' of the process */
     MPI_Errhandler errhandler;
 };
 

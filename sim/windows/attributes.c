@@ -48,7 +48,7 @@ int PMPI_Win_get_group(MPI_Win handle, MPI_Group *group)
     int error;
     struct sim_win *win = sim_win_check(handle, "Win_get_group", &error);
     if (win)
-        *group = sim_group_hand_out(sim_group_retain(win->comm->context->group));
+        *group = sim_comm_hand_out_group(win->comm, win->comm->context->group);
     return error;
 }
 

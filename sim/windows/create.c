@@ -193,6 +193,7 @@ static void deliver(struct sim_collective *collective, struct sim_window *window
                             .size = making->size};
     assert(win->comm && "out of memory for a window");
     win->comm->window = win;
+    win->comm->session = collective->calls[rank]->comm->session;
     window->parts[rank].win = win;
     if (making->flavor == MPI_WIN_FLAVOR_ALLOCATE)
         win->allocated = making->base;

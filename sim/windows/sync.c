@@ -149,6 +149,8 @@ static struct sim_win *begin_with_group(MPI_Win handle, MPI_Group group, enum si
     struct sim_win *win = sim_win_check(handle, function, error);
     if (win)
         *error = check_group(win, group, function);
+    if (win && !*error)
+        sim_sessions_meet_group(function, win->comm->session, sim_group_from_handle(group));
     return *error ? NULL : begin(handle, call, -1, function, error);
 }
 

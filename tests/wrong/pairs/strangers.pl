@@ -31,6 +31,37 @@ session('tags', 'D001|M010|M006', "    MPI_Comm second;\n    MPI_Comm_create_fro
 session('missing', 'D001|M010', "    if (\@W{rank == 0}\@R{rank >= 0})\n        MPI_Barrier(comm); \@!\n$gfree$cfree$done", 3);
 session('comm-freed', 'M009|X005', "$bar    MPI_Comm old = comm;\n$gfree\@W{$cfree}    MPI_Barrier(old); \@!\n\@R{$cfree}$done");
 
+# Objects of two sessions, or of one and of MPI_Init, in one call (MPI-4.0 11.3), whatever they are made of; `comm` and `group` come from
+# the first, the others from the second where it is wrong.
+my %of_both = (
+    Group_compare => 'MPI_Group_compare(group, group2, &n);', Group_translate_ranks => 'MPI_Group_translate_ranks(group, 1, &n, group2, &rank);',
+    map({ ("Group_$_" => "MPI_Group_$_(group, group2, &made); \@!\n    if (made != MPI_GROUP_EMPTY) MPI_Group_free(&made);") } qw(union intersection difference)),
+    Comm_compare => 'MPI_Comm_compare(comm, comm2, &n);', Comm_compare_dup => "MPI_Comm_dup(comm2, &other);\n    MPI_Comm_compare(comm, other, &n); \@!\n    MPI_Comm_free(&other);",
+    Comm_create => "MPI_Comm_create(comm, group2, &other); \@!\n    MPI_Comm_free(&other);",
+    Comm_create_group => "MPI_Comm_create_group(comm, group2, 1, &other); \@!\n    MPI_Comm_free(&other);",
+    Comm_create_of_split => "MPI_Comm_split(comm2, 0, 0, &other);\n    MPI_Comm_group(other, &made);\n    MPI_Comm_free(&other);\n    MPI_Comm_create(comm, made, &other); \@!\n    MPI_Group_free(&made);\n    MPI_Comm_free(&other);",
+    Group_of_incl => "MPI_Group_incl(group2, 1, &n, &made);\n    MPI_Group_compare(made, group, &n); \@!\n    MPI_Group_free(&made);",
+    Group_of_excl => "MPI_Group_excl(group2, 1, &n, &made);\n    MPI_Group_compare(group, made, &n); \@!\n    MPI_Group_free(&made);",
+    Win_fence_by_group => "MPI_Win_create(a, 8, 4, MPI_INFO_NULL, comm2, &win);\n    MPI_Win_get_group(win, &made);\n    MPI_Group_compare(group, made, &n); \@!\n    MPI_Group_free(&made);\n    MPI_Win_free(&win);",
+    Win_start => "MPI_Win_create(a, 8, 4, MPI_INFO_NULL, comm, &win);\n    MPI_Win_post(group2, 0, win); \@!\n    MPI_Win_start(group2, 0, win); \@!\n    MPI_Win_complete(win);\n    MPI_Win_wait(win);\n    MPI_Win_free(&win);",
+    Intercomm_create => "MPI_Comm_split(comm, rank, 0, &other);\n    MPI_Intercomm_create(other, 0, comm2, 1 - rank, 1, &across); \@!\n    MPI_Comm_free(&other);\n    MPI_Comm_free(&across);",
+    Intercomm_group => "MPI_Comm_split(comm2, rank, 0, &other);\n    MPI_Intercomm_create(other, 0, comm2, 1 - rank, 1, &across);\n    MPI_Comm_remote_group(across, &made);\n    MPI_Group_compare(made, group, &n); \@!\n    MPI_Group_free(&made);\n    MPI_Comm_free(&other);\n    MPI_Comm_free(&across);",
+    Intercomm_merge => "MPI_Comm_split(comm2, rank, 0, &other);\n    MPI_Intercomm_create(other, 0, comm2, 1 - rank, 1, &across);\n    MPI_Comm_free(&other);\n    MPI_Intercomm_merge(across, 0, &other);\n    MPI_Comm_compare(other, comm, &n); \@!\n    MPI_Comm_free(&other);\n    MPI_Comm_free(&across);",
+    Intercomm_create_from_groups => "MPI_Group_incl(group, 1, &rank, &made);\n    n = 1 - rank;\n    MPI_Group_incl(group2, 1, &n, &far);\n    MPI_Intercomm_create_from_groups(made, 0, far, 0, \"across\", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &across); \@!\n    MPI_Comm_free(&across);\n    MPI_Group_free(&made);\n    MPI_Group_free(&far);");
+for my $call (sort keys %of_both) {
+    for my $from ('session', 'init') {
+        my $line = $of_both{$call} =~ /\@!/ ? $of_both{$call} : "$of_both{$call} \@!";
+        my $second = $from eq 'session'
+            ? "    MPI_Group_from_session_pset(\@W{s2}\@R{s1}, \"mpi://WORLD\", &group2);\n    MPI_Comm_create_from_group(group2, \"second\", $info, MPI_ERRORS_ARE_FATAL, &comm2);\n"
+            : "    \@W{MPI_Comm_dup($w, &comm2);\n    MPI_Comm_group($w, &group2);}\@R{MPI_Comm_dup(comm, &comm2);\n    MPI_Comm_group(comm, &group2);}\n";
+        my ($begin, $end) = $from eq 'session' ? ("MPI_Session_init($info, MPI_ERRORS_ARE_FATAL, &s2);", 'MPI_Session_finalize(&s2);') : ('MPI_Init(NULL, NULL);', 'MPI_Finalize();');
+        add("sessions-$from-$call", 2, 'M009', "#include <mpi.h>\n\nstatic int a[2];\n\nint main(void)\n{\n    MPI_Session s1, s2;\n    MPI_Group group, group2, made, far;\n    MPI_Comm comm, comm2, other, across;\n    MPI_Win win;\n    int rank, n = 0;\n"
+            . "    (void)s2, (void)made, (void)far, (void)other, (void)across, (void)win, (void)a;\n    MPI_Session_init($info, MPI_ERRORS_ARE_FATAL, &s1);\n    $begin\n    MPI_Group_from_session_pset(s1, \"mpi://WORLD\", &group);\n"
+            . "    MPI_Comm_create_from_group(group, \"first\", $info, MPI_ERRORS_ARE_FATAL, &comm);\n    MPI_Comm_rank(comm, &rank);\n$second    $line\n"
+            . "    MPI_Group_free(&group);\n    MPI_Group_free(&group2);\n    MPI_Comm_free(&comm);\n    MPI_Comm_free(&comm2);\n    $end\n    MPI_Session_finalize(&s1);\n    return 0;\n}\n", 'whole');
+    }
+}
+
 # What a function of the program's own refuses comes back as an error, and is meant.
 add('callbacks-refuse', 2, 'M009', "^static int remove_it(MPI_Comm c, int k, void *v, void *e) { (void)c, (void)k, (void)e; return *(int *)v ? MPI_ERR_OTHER : MPI_SUCCESS; }\n^static int copy_it(MPI_Comm c, int k, void *e, void *v, void *o, int *f) { (void)c, (void)k, (void)e, (void)v, (void)o, (void)f; return MPI_ERR_OTHER; }\n^static int ask(void *e, MPI_Status *s) { (void)e; MPI_Status_set_elements(s, MPI_INT, 0); MPI_Status_set_cancelled(s, 0); return MPI_ERR_OTHER; }\n^static int leave(void *e) { (void)e; return MPI_SUCCESS; }\n^static int halt(void *e, int d) { (void)e, (void)d; return MPI_SUCCESS; }\n"
     . "int key, refuse = 1;\nMPI_Comm other, c;\nMPI_Comm_set_errhandler($w, MPI_ERRORS_RETURN);\nMPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);\nMPI_Comm_dup($w, &c);\nMPI_Comm_create_keyval(copy_it, remove_it, &key, NULL);\nMPI_Comm_set_attr(c, key, &refuse);\n"
