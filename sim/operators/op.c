@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "recorder/recorder.h"
 #include "sim/operators/kernel.h"
 #include "sim/worlds/rank.h"
 
@@ -212,6 +213,43 @@ static bool copy_new(struct copy *copy, size_t count, const struct sim_datatype 
     return copy->memory != NULL;
 }
 
+static bool same_elements(const char *a, const char *b, size_t count,
+                          const struct sim_datatype *type)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t r = 0; r < type->run_count; r++) {
+            const struct sim_run *run = &type->runs[r];
+            ptrdiff_t at = (ptrdiff_t)i * type->extent + run->offset;
+            for (size_t k = 0; k < run->count; k++, at += run->stride)
+                if (memcmp(a + at, b + at, run->length) != 0)
+                    return false;
+        }
+    return true;
+}
+
+/* MPI may take the operands of a commutative operation in any order, and this machine takes them in
+ * that of the ranks. A few are taken in the other order, too, where every load and store is seen. */
+static void swap_operands(const struct sim_op *op, const void *left, const void *right,
+                          const void *result, size_t count, const struct sim_datatype *type)
+{
+    enum { TRIED = 4 };
+    const struct sim_rank *rank = sim_current_rank;
+    atomic_uint *swapped = (atomic_uint *)(uintptr_t)&op->swapped;
+    struct copy other;
+    if (!op->commutative || !rank || !rank->world->options.memory ||
+        atomic_fetch_add_explicit(swapped, 1, memory_order_relaxed) >= TRIED)
+        return;
+    if (copy_new(&other, count, type)) {
+        sim_datatype_transfer(left, type, count, other.elements, type, count);
+        call_guarded(op, right, other.elements, count, type);
+        if (!same_elements(result, other.elements, count, type))
+            record_gap("reductions", 1,
+                       "an operation that is declared commutative gave another result with its "
+                       "operands swapped: MPI may take them in any order");
+    }
+    free(other.memory);
+}
+
 static int reduce_user(const struct sim_op *op, const struct sim_datatype *type, size_t count,
                        const void *const *inputs, size_t n, void *result)
 {
@@ -225,6 +263,7 @@ static int reduce_user(const struct sim_op *op, const struct sim_datatype *type,
         char *right = copies[i % 2].elements;
         sim_datatype_transfer(inputs[i], type, count, right, type, count);
         call_guarded(op, left, right, count, type);
+        swap_operands(op, left, inputs[i], right, count, type);
         left = right;
     }
     apply_selection(left, result, count, type);

@@ -29,7 +29,8 @@ struct sim_op {
     uint8_t number;  /* of a predefined operation: its place among the handles */
     uint16_t groups; /* bit per enum sim_class that a predefined operation takes */
     atomic_uint references;
-    const char *label; /* "MPI_SUM"; NULL for an operation of the program */
+    atomic_uint swapped; /* how often its operands were, to see whether it commutes */
+    const char *label;   /* "MPI_SUM"; NULL for an operation of the program */
     MPI_User_function *user;
     MPI_User_function_c *user_large;
 };
