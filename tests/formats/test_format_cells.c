@@ -48,15 +48,17 @@ static void test_limits(void)
     sample_refused("s", ",\n \t\n\n", 6, "s:1:1: a schedule without actions");
 }
 
-/* A cell of so many messages is written whole, or refused. */
+/* A cell of so many messages is written whole, or refused; so is one with a number of very many digits. */
 static void test_long_cells(void)
 {
     int wrong = 0;
-    for (int messages = 1; messages < 200; messages += messages < 30 ? 1 : 7) {
+    for (int messages = 1; messages < 220; messages += messages < 30 || messages >= 200 ? 1 : 7) {
         static char text[200 * 12 + 20];
         struct failure failure = {0};
         size_t used = 0, size;
-        for (int i = 0; i < messages; i++)
+        if (messages >= 200)
+            used = (size_t)snprintf(text, sizeof text, "%0*dSEND_F1", messages - 200 + 983, 0);
+        for (int i = 0; i < messages && messages < 200; i++)
             used += (size_t)snprintf(text + used, sizeof text - used, "%s0SEND_F%d", i ? ";" : "",
                                      i % 10);
         size_t length = used;
@@ -193,6 +195,38 @@ static void test_cell_names(void)
     }
 }
 
+/* Why it is none: a cell that was cut ends in three dots behind its text. */
+static void test_no_cell(void)
+{
+    static const struct {
+        const char *function, *words;
+    } rows[] = {{"", "comes from no schedule, so it has no cell to be written to"},
+                {".", "comes from no schedule, so it has no cell to be written to"},
+                {"..", "comes from no schedule, so it has no cell to be written to"},
+                {"...", "comes from no schedule, so it has no cell to be written to"},
+                {"a..", "comes from no schedule, so it has no cell to be written to"},
+                {"...a", "comes from no schedule, so it has no cell to be written to"},
+                {"a...", "comes from a cell that is too long to be written"},
+                {"column 1: 0F...", "comes from a cell that is too long to be written"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[300], wanted[200], *again = NULL;
+        size_t size;
+        struct failure failure;
+        snprintf(text, sizeof text,
+                 "{\"simrun\":1,\"ranks\":1,\"program\":\"p\"}\n"
+                 "{\"op\":\"compute\",\"rank\":0,\"site\":[\"s\",1,\"%s\"]}\n",
+                 rows[i].function);
+        snprintf(wanted, sizeof wanted, "p: operation 0 of rank 0 %s", rows[i].words);
+        struct trace *trace = sample_read("t", text, &failure);
+        FILE *out = open_memstream(&again, &size);
+        bool done = trace && format_write(trace, NULL, "csv", out, &failure);
+        fclose(out);
+        free(again);
+        tap_is_str(done ? "written" : failure.text, wanted, "\"%s\"", rows[i].function);
+        trace_free(trace);
+    }
+}
+
 /* A result that no cell takes is received where it is computed, on its next stage's rank. */
 static void test_unwanted(void)
 {
@@ -217,5 +251,6 @@ int main(void)
     test_nodes();
     test_one_node();
     test_cell_names();
+    test_no_cell();
     return tap_done();
 }

@@ -1,6 +1,7 @@
 /* Timelines: valid JSON, paired arrows inside their slices, slices that do not overlap. Judged by
  * python3's own parser. */
 #include "tests/formats/format_samples.h"
+#include "traces/trace/finding.h"
 
 #include <unistd.h>
 
@@ -56,8 +57,56 @@ static void test(const char *what, const char *source, const char *expected)
     trace_free(trace);
 }
 
+/* A finding is an instant on the thread of each operation it names, at its beginning. */
+static void test_findings(void)
+{
+    static const char source[] = "{\"simrun\":1,\"ranks\":2}\n"
+                                 "{\"op\":\"Isend\",\"rank\":0,\"peer\":1,\"begin\":3,\"end\":9}\n"
+                                 "{\"op\":\"Irecv\",\"rank\":1,\"peer\":0,\"begin\":5,\"end\":7}\n";
+    static const char begun[] = "\"ph\":\"i\"", named[] = "\"cat\":\"finding\"";
+    struct failure failure;
+    struct findings findings;
+    char *text = NULL;
+    size_t size;
+    struct trace *trace = sample_read("t", source, &failure);
+    findings_init(&findings);
+    struct finding *finding = findings_add(&findings, "D001", "two \"hang\"");
+    finding_op_add(finding, 1, "culprit");
+    finding_op_add(finding, 2, "none"); /* not among the operations */
+    finding_op_add(finding, TRACE_NO, "node");
+    finding_op_add(finding, 0, "partner");
+    findings_add(&findings, "L001", "about nothing");
+    FILE *out = open_memstream(&text, &size);
+    bool done = trace && format_write(trace, &findings, "chrome", out, &failure);
+    fclose(out);
+    int instants = 0, names = 0;
+    for (const char *at = text; (at = strstr(at, begun)); at++)
+        instants++;
+    for (const char *at = text; (at = strstr(at, named)); at++)
+        names++;
+    tap_ok(done && instants == 2 && names == 2, "one for each operation: %d, %d", instants, names);
+    /* Logical times count from the first: 2 ticks of 1 us behind it. */
+    const char *first = done ? strstr(text, begun) : NULL,
+               *second = first ? strstr(first + 1, begun) : NULL;
+    char line[300] = "";
+    if (second) {
+        snprintf(line, sizeof line, "%.*s", (int)strcspn(first, "\n"), first);
+        tap_ok(strstr(line, "\"tid\":1") && strstr(line, "\"ts\":2") && strstr(line, "culprit") &&
+                   strstr(line, "D001") && strstr(line, "two \\\"hang\\\""),
+               "on its rank, at its time: %s", line);
+        snprintf(line, sizeof line, "%.*s", (int)strcspn(second, "\n"), second);
+        tap_ok(strstr(line, "\"tid\":0") && strstr(line, "\"ts\":0") && strstr(line, "partner"),
+               "and so is the other: %s", line);
+    }
+    tap_ok(second, "two of them");
+    findings_release(&findings);
+    free(text);
+    trace_free(trace);
+}
+
 int main(void)
 {
+    test_findings();
     if (system("python3 -c 0 >/dev/null 2>&1") != 0) {
         tap_skip(4, "python3 is absent");
         return tap_done();

@@ -172,6 +172,87 @@ static void test_wrapped(const char *folder)
     trace_free(trace);
 }
 
+/* Parts of several sizes are a v-form, none of them too. */
+static void test_sizes(void)
+{
+    static const struct {
+        const char *gathered, *scattered;
+        int kinds[2];
+    } rows[] = {
+        {ENTRY(0, 0, "all_gather", "[[4],[4]]", "completed"),
+         ENTRY(1, 0, "reduce_scatter", "[[4],[4]]", "completed"),
+         {OP_ALLGATHER, OP_REDUCE_SCATTER_BLOCK}},
+        {ENTRY(0, 0, "all_gather", "[[0],[4]]", "completed"),
+         ENTRY(1, 0, "reduce_scatter", "[[0],[4]]", "completed"),
+         {OP_ALLGATHERV, OP_REDUCE_SCATTER}},
+        {ENTRY(0, 0, "all_gather", "[[4],[0]]", "completed"),
+         ENTRY(1, 0, "reduce_scatter", "[[1],[0]]", "completed"),
+         {OP_ALLGATHERV, OP_REDUCE_SCATTER}},
+        {ENTRY(0, 0, "all_gather", "[[0],[0]]", "completed"),
+         ENTRY(1, 0, "reduce_scatter", "[[0],[0]]", "completed"),
+         {OP_ALLGATHER, OP_REDUCE_SCATTER_BLOCK}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[4096];
+        struct failure failure;
+        snprintf(text, sizeof text, "{" CONFIG ",\"entries\":[%s,%s]}", rows[i].gathered,
+                 rows[i].scattered);
+        struct trace *trace = sample_read("d0", text, &failure);
+        for (size_t k = 0; k < 2; k++)
+            tap_is_int(trace && trace->op_count == 2 ? (int)trace->ops[k].kind : -1,
+                       rows[i].kinds[k], "sizes of row %zu, operation %zu: %s", i, k, failure.text);
+        trace_free(trace);
+    }
+}
+
+/* Two groups of the same ranks, messages in turns. Rank 0 has lost the first of each group: so has rank 1 then. */
+static void test_channels(const char *folder)
+{
+    struct failure failure = {0};
+    bool written =
+        put_file(folder, "c_0",
+                 "{" CONFIG
+                 ",\"entries\":[" ENTRY(2, 0, "send 0->1", "[[1]]", "completed") "," ENTRY(
+                     3, 1, "send 1->0", "[[2]]", "completed") "," ENTRY(4, 0, "send 0->1", "[[3]]",
+                                                                        "completed") "]}") &&
+        put_file(
+            folder, "c_1",
+            "{" CONFIG ",\"entries\":[" ENTRY(0, 0, "recv 1<-0", "[[8]]", "completed") "," ENTRY(
+                1, 1, "recv 0<-1", "[[9]]",
+                "completed") "," ENTRY(2, 0, "recv 1<-0", "[[1]]",
+                                       "completed") "," ENTRY(3, 1,
+                                                              "recv "
+                                                              "0<-1",
+                                                              "[[2]]",
+                                                              "complete"
+                                                              "d") "," ENTRY(4, 0, "recv 1<-0",
+                                                                             "[[3]]",
+                                                                             "completed") "]}");
+    struct trace *trace = written ? format_read(folder, &failure) : NULL;
+    if (!tap_ok(trace, "messages of two groups in turns: %s", failure.text))
+        return;
+    tap_is_int(trace->op_count, 6, "as many receives are left as sends");
+    for (size_t i = 0; i < trace->op_count && trace->op_count == 6; i++)
+        tap_is_int(trace->ops[i].count, 1 + (int)(i % 3), "and they are the last ones: %zu", i);
+    trace_free(trace);
+}
+
+/* Of two dumps that are wrong the first is told. */
+static void test_two_wrong(const char *folder)
+{
+    struct failure failure = {0};
+    bool written = put_file(folder, "b_0", "{\"entries\":1}") &&
+                   put_file(folder, "b_1", "{\"entries\":[\n\n{\"a\" 1}]}");
+    tap_ok(written && !format_read(folder, &failure) && strstr(failure.text, "b_"),
+           "two dumps are refused: %s", failure.text);
+    struct failure other = {0};
+    written = put_file(folder, "b_0", "{\"entries\":[\n\n{\"a\" 1}]}") &&
+              put_file(folder, "b_1", "{\"entries\":1}");
+    tap_ok(written && !format_read(folder, &other) && strstr(failure.text, "b_0") &&
+               strstr(other.text, "b_0:3:"),
+           "of both the first is told: %s", other.text);
+}
+
 #define TEXT(text) text, sizeof text - 1
 
 static const struct {
@@ -198,6 +279,10 @@ static const struct {
     {TEXT("{\"entries\":[{\"profiling_name\":\"nccl:send 0->7\"}]}"),
      "d0:1:13: a message to or from a rank that the group lacks: \"0->7\""},
     {TEXT("{\"pg_config\":{\"0\":{}},\"entries\":[]}"),
+     "d0:1:19: process group \"0\" without \"ranks\""},
+    {TEXT("{\"pg_config\":{\"0\":{\"ranks\":5}},\"entries\":[]}"),
+     "d0:1:19: process group \"0\" without \"ranks\""},
+    {TEXT("{\"pg_config\":{\"0\":{\"ranks\":{\"0\":1}}},\"entries\":[]}"),
      "d0:1:19: process group \"0\" without \"ranks\""},
     {TEXT("{\"pg_config\":{\"0\":{\"ranks\":\"[0;1]\"}},\"entries\":[]}"),
      "d0:1:28: members of a process group expected, as in \"[0, 1]\""},
@@ -278,6 +363,13 @@ static void test_ranks(void)
                 {"dump7_of_8.json", "{\"entries\":[]}", 9},
                 {"dump.5", "{\"entries\":[]}", 6},
                 {"dump", "{\"entries\":[]}", 1},
+                {".dump6", "{\"entries\":[]}", 7}, /* hidden, without an extension */
+                {".6dump9.json", "{\"entries\":[]}", 10},
+                {"dump_4.", "{\"entries\":[]}", 5},
+                {"dump_4.x9", "{\"entries\":[]}", 5},
+                {"dump_4.9x", "{\"entries\":[]}", 10},
+                {"dump_1234567", "{\"rank\":2,\"entries\":[]}", 3},
+                {"dump_12345678", "{\"entries\":[]}", 1}, /* no rank has so many digits */
                 {"dump_rank_3", "{\"rank\":0,\"entries\":[]}", 1},
                 {"dump_rank_3", "{\"rank\":1,\"entries\":[]}", 2},
                 {"dump_rank_3", "{\"rank\":-1,\"entries\":[]}", 4},
@@ -712,12 +804,17 @@ int main(void)
     char folder[] = "/tmp/simrun-flight-XXXXXX";
     test_one();
     test_messages();
+    test_sizes();
     if (mkdtemp(folder)) {
         test_folder(folder);
         run("rm -f .hidden dump_rank_1", folder);
         test_pickles(folder);
         run("rm -f *", folder);
         test_wrapped(folder);
+        run("rm -f *", folder);
+        test_channels(folder);
+        run("rm -f *", folder);
+        test_two_wrong(folder);
         run("rm -f *", folder);
         test_ranks();
         test_jobs(folder);

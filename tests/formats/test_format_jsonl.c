@@ -1,6 +1,7 @@
 /* The JSONL format: exact round trips, what a short recorder may leave out, refusals with their
  * places. */
 #include "tests/formats/format_samples.h"
+#include "traces/trace/finding.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -369,6 +370,10 @@ static const struct {
     {HEAD "{\"op\":\"Send\",\"rank\":0,\"deps\":[0]}", "t:2:1: 0 depends on itself"},
     {HEAD "{\"op\":\"Send\",\"rank\":0,\"pass\":0,\"deps\":[]}",
      "t:2:1: operations of pass 0 are in program order: no deps"},
+    {HEAD "{\"op\":\"Send\",\"rank\":0,\"pass\":1,\"deps\":[]}\n{\"node\":1,\"rank\":0}",
+     "t:1:1: deps of operations and node lines do not mix in one file"},
+    {HEAD "{\"node\":1,\"rank\":0}\n{\"op\":\"Send\",\"rank\":0,\"pass\":1,\"deps\":[]}",
+     "t:1:1: deps of operations and node lines do not mix in one file"},
     {HEAD "{\"comm\":1,\"members\":[0,2]}", "t:2:24: a number from 0 to 1 expected"},
     {HEAD "{\"op\":\"Send\",\"rank\":0,\"count\":9223372036854775807}",
      "t:2:31: a number from -144115188075855872 to 144115188075855872 expected"},
@@ -624,6 +629,80 @@ static void test_pipes(void)
     }
 }
 
+/* A finding is a line with what it has, and the places it names; the reader passes over it. */
+static void test_findings(void)
+{
+    static const char source[] = HEAD "{\"node\":4,\"rank\":1}\n"
+                                      "{\"op\":\"Barrier\",\"rank\":0,\"id\":0}\n"
+                                      "{\"op\":\"Barrier\",\"rank\":1,\"id\":0}\n"
+                                      "{\"op\":\"Barrier\",\"rank\":1,\"id\":1}\n";
+    static const char *const expected[] = {
+        "{\"finding\":\"D001\",\"severity\":\"error\",\"title\":\"a \\\"b\\\"\",\"ops\":["
+        "{\"role\":\"culprit\",\"op\":[1,1]},{\"role\":\"none\"},"
+        "{\"role\":\"partner\",\"node\":[1,4]}]}",
+        "{\"finding\":\"L001\",\"severity\":\"warning\",\"fingerprint\":\"f\",\"title\":\"t\","
+        "\"detail\":\"d\",\"models\":\"eager\",\"witness\":\"w\",\"repair\":\"r\","
+        "\"inherited\":true,\"allowed\":true}"};
+    struct failure failure;
+    struct findings findings;
+    char *text = NULL;
+    size_t size;
+    struct trace *trace = sample_read("t", source, &failure);
+    findings_init(&findings);
+    struct finding *finding = findings_add(&findings, "D001", "a \"b\"");
+    finding_op_add(finding, 2, "culprit");
+    finding_op_add(finding, 3, "none"); /* one behind the last */
+    finding_node_add(finding, 0, "partner");
+    finding = findings_add(&findings, "L001", "t");
+    snprintf(finding->fingerprint, sizeof finding->fingerprint, "f");
+    snprintf(finding->models, sizeof finding->models, "eager");
+    finding_detail(finding, "d");
+    finding->witness = strdup("w");
+    finding->repair = strdup("r");
+    finding->inherited = finding->allowed = true;
+    FILE *out = open_memstream(&text, &size);
+    bool done = trace && format_write(trace, &findings, "jsonl", out, &failure);
+    fclose(out);
+    const char *at = done ? strstr(text, "{\"finding\"") : NULL;
+    for (size_t i = 0; i < 2; i++) {
+        size_t length = at ? strcspn(at, "\n") : 0;
+        char line[1000];
+        snprintf(line, sizeof line, "%.*s", (int)length, at ? at : "");
+        tap_is_str(line, expected[i], "the line of finding %zu", i);
+        at = at && at[length] ? at + length + 1 : NULL;
+    }
+    tap_ok(at && !*at, "and nothing is behind them");
+    struct trace *again = done ? sample_read("t", text, &failure) : NULL;
+    tap_ok(again && !sample_difference(trace, again), "what is read again is the same: %s",
+           failure.text);
+    /* As many places as there is room for, whatever that is. */
+    bool right = true;
+    for (int places = 0; places < 40 && done; places++) {
+        char *lines = NULL;
+        size_t length;
+        finding = findings_add(&findings, "D001", "many");
+        for (int i = 0; i < places; i++)
+            finding_op_add(finding, 0, "x");
+        out = open_memstream(&lines, &length);
+        bool written = format_write(trace, &findings, "jsonl", out, &failure) &&
+                       format_write(trace, &findings, "chrome", out, &failure);
+        fclose(out);
+        int jsonl = 0, instants = 0;
+        for (const char *found = lines; (found = strstr(found, "{\"role\":\"x\",\"op\":[0,0]}"));
+             found++)
+            jsonl++;
+        for (const char *found = lines; (found = strstr(found, "\"role\":\"x\"}}")); found++)
+            instants++;
+        right = right && written && jsonl == places * (places + 1) / 2 && instants == jsonl;
+        free(lines);
+    }
+    tap_ok(right, "each place is written once");
+    findings_release(&findings);
+    free(text);
+    trace_free(trace);
+    trace_free(again);
+}
+
 int main(void)
 {
     test_round_trips();
@@ -635,6 +714,7 @@ int main(void)
         test_order_of_keys();
         test_minimum();
         test_deps();
+        test_findings();
         test_refusals();
     }
     if (dice_takes_group(1))

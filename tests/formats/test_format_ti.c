@@ -319,8 +319,28 @@ static void test_each_word(void)
     tap_is_int(refused, tried, "each word of each action is refused where it is no such number");
 }
 
+/* A type has at most one number, and a number at most one type. */
+static void test_numbers(void)
+{
+    int numbered = 0, wrong = 0;
+    for (uint32_t type = 0; type < 1024; type++) {
+        int number = ti_number_of_type(type);
+        wrong += number >= 0 && ti_type_of_number(number) != type;
+        numbered += number >= 0;
+    }
+    for (long number = -3; number < 20; number++)
+        wrong += number < 0 || number > 15
+                     ? ti_type_of_number(number) != 0
+                     : ti_number_of_type(ti_type_of_number(number)) != (int)number;
+    tap_is_int(wrong, 0, "types and their numbers belong together");
+    tap_is_int(numbered, 16, "and there are as many");
+    tap_ok(ti_number_of_type(0) < 0 && ti_type_of_number(0) == (uint32_t)(uintptr_t)MPI_DOUBLE,
+           "no type has none, and double is the first");
+}
+
 int main(void)
 {
+    test_numbers();
     test_each_action();
     test_each_word();
     test_types();

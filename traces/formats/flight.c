@@ -199,7 +199,7 @@ static bool comms_make(struct flight *flight)
     format_index_release(&same);
     if (done && !world)
         flight->world = format_world_add(flight->input, trace, "all ranks");
-    return done && (world || flight->world != TRACE_NO);
+    return done && flight->world != TRACE_NO;
 }
 
 /* ---- all dumps ---- */

@@ -304,7 +304,8 @@ static bool drop_old_collectives(struct flight *flight)
 {
     size_t comms = flight->trace->comm_count;
     int64_t *base = malloc(comms * sizeof *base);
-    uint32_t *seen = malloc(comms * sizeof *seen); /* dump that was last seen to have the comm */
+    uint32_t *seen =
+        calloc(comms, sizeof *seen); /* dump that was last seen to have the comm, from 1 on */
     if (!base || !seen) {
         free(base);
         free(seen);
@@ -312,13 +313,12 @@ static bool drop_old_collectives(struct flight *flight)
     }
     for (size_t i = 0; i < comms; i++)
         base[i] = INT64_MIN;
-    memset(seen, 0xff, comms * sizeof *seen);
     for (uint32_t d = 0; d < flight->dump_count; d++)
         for (size_t i = 0; i < flight->dumps[d].row_count && flight->dumps[d].wrapped; i++) {
             const struct flight_row *row = &flight->dumps[d].rows[i];
-            if (row->is_p2p || row->kind == OP_NONE || seen[row->comm] == d)
+            if (row->is_p2p || row->kind == OP_NONE || seen[row->comm] == d + 1)
                 continue;
-            seen[row->comm] = d;
+            seen[row->comm] = d + 1;
             base[row->comm] = row->sequence > base[row->comm] ? row->sequence : base[row->comm];
         }
     for (size_t d = 0; d < flight->dump_count; d++)

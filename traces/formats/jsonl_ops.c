@@ -364,7 +364,7 @@ bool jsonl_read_op(struct jsonl_reader *reader)
     const char *text = "";
     unsigned key = KEY_NONE;
     bool done = jsonl_read_kind(reader, &line.whole.op.kind, &line.whole.op.flags);
-    while (done && json_next(&reader->json))
+    while (json_next(&reader->json))
         done = key_next(reader, &reader->key_after[line.whole.op.kind][key], &key, &text) &&
                read_op_key(reader, &line, key, text);
     done = done && !reader->input->refused && op_complete(reader, &line) && op_store(reader, &line);
