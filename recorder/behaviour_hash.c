@@ -56,12 +56,25 @@ static uint64_t mix_op(uint64_t hash, const struct record_op *op, bool mixed)
     return hash;
 }
 
+static uint64_t mix_counts(uint64_t hash, const struct record_counts *counts)
+{
+    size_t n = counts->head.size < sizeof *counts
+                   ? 0
+                   : (counts->head.size - sizeof *counts) / sizeof *counts->values;
+    hash = mix_pair(mix_pair(hash, counts->op, counts->head.small), counts->total, counts->first);
+    for (size_t i = 0; i < n; i++)
+        hash = mix(hash, (uint64_t)counts->values[i]);
+    return hash;
+}
+
 static uint64_t mix_record(const struct conduct *rank, const struct record_head *record)
 {
     uint64_t hash = mix(rank->hash, record->type);
     switch (record->type) {
     case RECORD_OP:
         return mix_op(hash, (const struct record_op *)(const void *)record, rank->mixed);
+    case RECORD_COUNTS:
+        return mix_counts(hash, (const struct record_counts *)(const void *)record);
     case RECORD_NODE: {
         const struct record_node *node = (const void *)record;
         hash = mix_pair(hash, node->pass, node->forward);

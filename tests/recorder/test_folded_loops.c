@@ -6,10 +6,14 @@
  * Programs are made of random pieces: messages, collectives, requests of all kinds, on two
  * communicators, between ranks that do as much or not, in loops that are broken now and then.
  *
+ * What was left out is alike, in all that a trace tells, to what it is left out for: also where one iteration in the middle of a loop
+ * has one call that is another, in one thing only, on all ranks or, where the others need not know, on one.
+ *
  * What ranks did is also one number (recording_conduct): the same for the same, another for anything else. */
 #include "tests/dice.h"
 #include "tests/tap.h"
 
+#include "recorder/recorder.h"
 #include "recorder/recording.h"
 #include "sim/worlds/world.h"
 
@@ -22,6 +26,7 @@ enum { RANKS = 3, PIECES = 17, LONGEST = 6, WORDS = 64 };
 struct loop {
     int pieces[LONGEST], count, times;
     int broken; /* this iteration has one operation more on one rank; -1: none */
+    int odd;    /* or, if it is not 0, one that is another: enum odd */
 };
 
 struct program {
@@ -41,9 +46,48 @@ enum variant {
     REDUCTION,
     COMM,
     ONCE_MORE,
+    SHARES,
+    NOTE,
+    CODE,
+    TEXT,
+    NODE,
+    NODE_KIND,
+    NODE_PASS,
+    NODE_FORWARD,
+    NAMED,
+    NAMED_ELSE,
+    BATCH,
     VARIANTS,
     ALIKE = VARIANTS, /* a wildcard takes messages that are alike */
-    UNLIKE            /* or not */
+    UNLIKE,           /* or not */
+    UNLIKE_TYPE,
+    UNLIKE_NAME,
+    UNLIKE_LAST = UNLIKE_NAME
+};
+
+/* In which thing one iteration is another. */
+enum odd {
+    ODD_NOT,
+    ODD_TAG,
+    ODD_COUNT,
+    ODD_TYPE,
+    ODD_PEER,
+    ODD_COMM,
+    ODD_NOBODY,
+    ODD_ROOT,
+    ODD_REDUCTION,
+    ODD_SHARES,
+    ODD_COMPLETED,
+    ODD_ALONE, /* from here on on one rank only */
+    ODD_KIND = ODD_ALONE,
+    ODD_ROOM,
+    ODD_WILD,
+    ODD_ANY_TAG,
+    ODD_ORDER,
+    ODD_WAITED,
+    ODD_OVERLAP,
+    ODD_MOVED,
+    ODD_CASES
 };
 
 static struct program program;
@@ -153,8 +197,27 @@ static void piece_run(struct here *at, int piece)
     }
 }
 
+/* What is told beside calls of MPI. */
+static void tell_run(void)
+{
+    if (variant == NOTE || variant == CODE || variant == TEXT)
+        record_note(variant == CODE ? "G007" : "G005", "a note%s", variant == TEXT ? "." : "");
+    if (variant >= NODE && variant <= NODE_FORWARD)
+        record_node("node", variant == NODE_KIND ? OP_IRECV : OP_ISEND, variant == NODE_PASS,
+                    variant == NODE_FORWARD, NULL);
+    if (variant == BATCH)
+        record_batch_begin();
+    if (variant == NAMED || variant == NAMED_ELSE)
+        record_identity(variant == NAMED ? "one" : "other");
+}
+
 static void variant_run(struct here *at)
 {
+    int shares[RANKS] = {1 + (variant == SHARES), 2 - (variant == SHARES), 1},
+        places[RANKS] = {0, 4, 8};
+    int own[RANKS], back[RANKS] = {0, 4, 8};
+    for (int i = 0; i < RANKS; i++)
+        own[i] = shares[at->rank];
     MPI_Request request;
     int to = variant == PEER ? at->left : at->right, from = variant == PEER ? at->right : at->left;
     int count = 1 + (variant == COUNT), tag = variant == TAG;
@@ -170,11 +233,58 @@ static void variant_run(struct here *at)
                variant == ROOT, MPI_COMM_WORLD);
     if (variant == ONCE_MORE && at->rank == 2)
         MPI_Barrier(MPI_COMM_SELF);
+    tell_run();
+    MPI_Alltoallv(at->out, shares, places, MPI_INT, at->in, own, back, MPI_INT, MPI_COMM_WORLD);
     MPI_Barrier(MPI_COMM_WORLD);
     for (int i = 1; i < RANKS && variant >= ALIKE && !at->rank; i++)
         MPI_Recv(at->in, WORDS, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (variant == UNLIKE_NAME)
+        record_identity(at->rank == 1 ? "one" : "other");
     if (variant >= ALIKE && at->rank)
-        MPI_Send(at->out, variant == UNLIKE ? at->rank : 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
+        MPI_Send(at->out, variant == UNLIKE ? at->rank : 1,
+                 variant == UNLIKE_TYPE && at->rank == 1 ? MPI_FLOAT : MPI_INT, 0, 1,
+                 MPI_COMM_WORLD);
+}
+
+/* Calls of which one is another: in which thing. */
+static void odd_run(struct here *at, enum odd odd)
+{
+    MPI_Request pair[2], more[2];
+    int to = odd == ODD_PEER ? at->left : at->right, from = odd == ODD_PEER ? at->right : at->left;
+    int count = 2 + (odd == ODD_COUNT), tag = 7 + (odd == ODD_TAG), ignored;
+    int shares[RANKS] = {1 + (odd == ODD_SHARES), 2 - (odd == ODD_SHARES), 1},
+        places[RANKS] = {0, 4, 8};
+    int own[RANKS], back[RANKS] = {0, 4, 8};
+    MPI_Datatype type = odd == ODD_TYPE ? MPI_FLOAT : MPI_INT;
+    MPI_Comm comm = odd == ODD_COMM ? at->other : MPI_COMM_WORLD;
+    for (int i = 0; i < RANKS; i++)
+        own[i] = shares[at->rank];
+    to = odd == ODD_NOBODY ? MPI_PROC_NULL : to;
+    from = odd == ODD_NOBODY ? MPI_PROC_NULL : from;
+    MPI_Irecv(at->in, count + (odd == ODD_ROOM), type, odd == ODD_WILD ? MPI_ANY_SOURCE : from,
+              odd == ODD_ANY_TAG ? MPI_ANY_TAG : tag, comm, &pair[0]);
+    if (odd == ODD_KIND)
+        MPI_Issend(at->out, count, type, to, tag, comm, &pair[1]);
+    else
+        MPI_Isend(at->out, count, type, to, tag, comm, &pair[1]);
+    for (int i = 0; i < 2; i++)
+        MPI_Wait(&pair[odd == ODD_ORDER ? 1 - i : i], MPI_STATUS_IGNORE);
+    bool turned = odd == ODD_WAITED;
+    MPI_Irecv(at->in, 2, MPI_INT, at->left, 9, MPI_COMM_WORLD, &pair[turned]);
+    MPI_Isend(at->out + 8 * (odd == ODD_MOVED), 2, MPI_INT, at->right, 9, MPI_COMM_WORLD,
+              &pair[!turned]);
+    MPI_Waitall(2, pair, MPI_STATUSES_IGNORE);
+    MPI_Irecv(at->in + 16, 2, MPI_INT, at->left, 10, MPI_COMM_WORLD, &more[0]);
+    MPI_Irecv(at->in + 32, 2, MPI_INT, at->left, 11, MPI_COMM_WORLD, &more[1]);
+    for (int i = 0; i < 2; i++) { /* one message each time, so that nothing is chosen */
+        MPI_Send(at->out + (i && odd == ODD_OVERLAP ? 1 : 4 * i), 2, MPI_INT, at->right,
+                 10 + (odd == ODD_COMPLETED ? 1 - i : i), MPI_COMM_WORLD);
+        MPI_Waitany(2, more, &ignored, MPI_STATUS_IGNORE);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    MPI_Alltoallv(at->out, shares, places, MPI_INT, at->in, own, back, MPI_INT, MPI_COMM_WORLD);
+    MPI_Reduce(at->out, at->in, 1, MPI_INT, odd == ODD_REDUCTION ? MPI_MAX : MPI_SUM,
+               odd == ODD_ROOT, MPI_COMM_WORLD);
 }
 
 static void body(int rank)
@@ -187,9 +297,13 @@ static void body(int rank)
     for (int i = 0; i < program.count; i++)
         for (int k = 0; k < program.loops[i].times; k++) {
             const struct loop *loop = &program.loops[i];
+            bool here =
+                k == loop->broken && (rank == i % RANKS || (loop->odd && loop->odd < ODD_ALONE));
             for (int p = 0; p < loop->count; p++)
                 piece_run(&at, loop->pieces[p]);
-            if (k == loop->broken && rank == i % RANKS)
+            if (loop->odd)
+                odd_run(&at, here ? (enum odd)loop->odd : ODD_NOT);
+            else if (here)
                 MPI_Barrier(MPI_COMM_SELF);
         }
     variant_run(&at);
@@ -298,8 +412,102 @@ static bool same_op(const struct trace *folded, const struct trace *whole, uint3
                 trace_collective_number(whole, (uint32_t)(other - whole->ops)));
 }
 
+/* ---- what was left out ---- */
+
+static const struct trace_wait *first_wait(const struct trace *trace, uint32_t op)
+{
+    size_t low = 0, high = trace->wait_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (trace->waits[middle].wait < op)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return &trace->waits[low];
+}
+
+static bool same_waits(const struct trace *whole, uint32_t one, uint32_t other)
+{
+    const struct trace_wait *a = first_wait(whole, one), *b = first_wait(whole, other),
+                            *end = whole->waits + whole->wait_count;
+    for (; a < end && a->wait == one; a++, b++)
+        if (b >= end || b->wait != other || a->start - one + other != b->start ||
+            a->completed != b->completed)
+            return false;
+    return b >= end || b->wait != other;
+}
+
+static bool same_shares(const int64_t *one, const int64_t *other, uint32_t n)
+{
+    return !one == !other && (!one || memcmp(one, other, n * sizeof *one) == 0);
+}
+
+static bool same_counts(const struct trace *whole, uint32_t one, uint32_t other)
+{
+    const struct trace_counts *a = trace_op_counts(whole, one), *b = trace_op_counts(whole, other);
+    return !a == !b && (!a || (a->n == b->n && same_shares(a->send, b->send, a->n) &&
+                               same_shares(a->receive, b->receive, a->n)));
+}
+
+static bool overlap(const struct trace *whole, uint32_t one, uint32_t other)
+{
+    struct trace_place a = trace_op_place(whole, &whole->ops[one]),
+                       b = trace_op_place(whole, &whole->ops[other]);
+    return a.extent && b.extent && a.buffer < b.buffer + b.extent && b.buffer < a.buffer + a.extent;
+}
+
+static bool same_partners(const struct trace *whole, uint32_t one, uint32_t other)
+{
+    if (one == TRACE_NO || other == TRACE_NO)
+        return one == other;
+    const struct trace_op *a = &whole->ops[one], *b = &whole->ops[other];
+    return a->rank == b->rank && a->kind == b->kind && a->count == b->count;
+}
+
+/* Both are the k-th of an iteration of `body` operations: nothing a trace tells of them but when they ran is another. */
+static bool alike(const struct trace *whole, uint32_t one, uint32_t other, uint32_t k)
+{
+    const struct trace_op *a = &whole->ops[one], *b = &whole->ops[other];
+    const struct trace_form *f = a->form, *g = b->form;
+    bool good = a->rank == b->rank && a->kind == b->kind && a->state == b->state &&
+                a->flags == b->flags && a->peer == b->peer && a->tag == b->tag &&
+                a->count == b->count && f->comm == g->comm && f->type == g->type &&
+                f->signature == g->signature && f->reduce_op == g->reduce_op &&
+                f->site == g->site && f->error == g->error && f->thread == g->thread &&
+                trace_op_peer_matched(a) == trace_op_peer_matched(b) &&
+                trace_op_tag_matched(a) == trace_op_tag_matched(b) &&
+                trace_op_count_matched(a) == trace_op_count_matched(b) &&
+                same_partners(whole, a->match, b->match) && same_waits(whole, one, other) &&
+                same_counts(whole, one, other);
+    if (a->request == TRACE_NO || b->request == TRACE_NO)
+        good = good && a->request == b->request;
+    else
+        good = good && a->request - one == b->request - other;
+    for (uint32_t i = 1; i <= k; i++)
+        good = good && overlap(whole, one, one - i) == overlap(whole, other, other - i);
+    return good;
+}
+
+static int count_unlike(const struct trace *folded, const struct trace *whole)
+{
+    int unlike = 0;
+    for (size_t i = 0; i < folded->fold_count; i++) {
+        const struct trace_fold *fold = &folded->folds[i];
+        uint64_t last =
+            whole->rank_begin[folded->ops[fold->op].rank] + trace_op_number(folded, fold->op);
+        for (uint64_t n = 0; n < fold->times * fold->body; n++) {
+            uint64_t of = n % fold->body;
+            unlike += !alike(whole, (uint32_t)(last + 1 + n),
+                             (uint32_t)(last - fold->body + 1 + of), (uint32_t)of);
+        }
+    }
+    return unlike;
+}
+
 static void compare(int number, const struct trace *folded, const struct trace *whole)
 {
+    tap_is_int(count_unlike(folded, whole), 0, "program %d: what was left out is alike", number);
     uint32_t wrong = 0, first = 0;
     for (uint32_t i = 0; i < folded->op_count; i++)
         if (!same_op(folded, whole, i) && !wrong++)
@@ -344,8 +552,8 @@ static uint64_t conduct_of(enum variant which, uint64_t seed)
 static void conducts_differ(void)
 {
     uint64_t conducts[VARIANTS];
-    bool alike = true, unlike = false;
-    program = (struct program){.count = 1, .loops = {{{0, 5, 6}, 3, 100, -1}}};
+    bool alike = true, unlike[UNLIKE_LAST - UNLIKE + 1] = {false};
+    program = (struct program){.count = 1, .loops = {{{0, 5, 6}, 3, 100, -1, 0}}};
     for (int i = 0; i < VARIANTS; i++) {
         conducts[i] = conduct_of((enum variant)i, 0);
         for (int k = 0; k < i; k++)
@@ -353,15 +561,40 @@ static void conducts_differ(void)
         tap_ok(conduct_of((enum variant)i, 0) == conducts[i], "change %d is one", i);
     }
     program.count = 0; /* whose messages to the first rank are longer */
-    for (uint64_t seed = 1; seed < 12; seed++) {
-        alike = alike && conduct_of(ALIKE, seed) == conduct_of(ALIKE, 1);
-        unlike = unlike || conduct_of(UNLIKE, seed) != conduct_of(UNLIKE, 1);
-    }
+    uint64_t first[UNLIKE_LAST + 1 - ALIKE];
+    for (uint64_t seed = 1; seed < 9; seed++)
+        for (int i = ALIKE; i <= UNLIKE_LAST; i++) {
+            uint64_t conduct = conduct_of((enum variant)i, seed);
+            if (seed == 1)
+                first[i - ALIKE] = conduct;
+            else if (i == ALIKE)
+                alike = alike && conduct == first[0];
+            else
+                unlike[i - UNLIKE] |= conduct != first[i - ALIKE];
+        }
     tap_ok(alike, "whose message a wildcard took is no part of it, where messages are alike");
-    tap_ok(unlike, "where they are not it is");
+    for (int i = UNLIKE; i <= UNLIKE_LAST; i++)
+        tap_ok(unlike[i - UNLIKE], "where they are not it is: case %d", i - UNLIKE);
     program.count = 1;
     program.loops[0].times++;
     tap_ok(conduct_of(USUAL, 0) != conducts[USUAL], "nor is one iteration more the same");
+}
+
+/* A loop with one iteration that is another stays as two, with that one between them. */
+static void odd_ones(void)
+{
+    for (int odd = 1; odd < ODD_CASES; odd++) {
+        uint64_t conduct;
+        if (!dice_takes((unsigned long long)odd))
+            continue;
+        program = (struct program){.count = 2,
+                                   .loops = {{{15}, 1, 90, 70, odd}, {{5, 15}, 2, 70, 50, odd}}};
+        struct trace *whole = run(false, &conduct), *folded = run(true, &conduct);
+        if (tap_ok(whole && folded && folded->fold_count, "change %d is recorded", odd))
+            compare(odd, folded, whole);
+        trace_free(whole);
+        trace_free(folded);
+    }
 }
 
 int main(void)
@@ -383,6 +616,7 @@ int main(void)
         trace_free(whole);
         trace_free(folded);
     }
+    odd_ones();
     if (dice_takes(PROGRAMS))
         conducts_differ();
     tap_ok(10 * left_out > 7 * ops || dice_part().of > 1, "much is left out: %zu of %zu operations",
