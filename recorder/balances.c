@@ -75,7 +75,7 @@ bool balances_next(const struct balances *balances, const struct balance *channe
     if (!balances->room)
         return false;
     const struct balance *place = place_of(balances->slots, balances->room, channel);
-    return place->used && (sends ? place->sends < 0 : place->sends > 0);
+    return sends ? place->sends < 0 : place->sends > 0; /* 0 where nothing stands */
 }
 
 bool balances_take(struct balances *balances, const struct balance *channel, bool sends)

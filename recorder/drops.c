@@ -147,7 +147,7 @@ static void account_repeat(struct drops *drops, const struct drops_place *place,
                            const struct record_repeat *repeat)
 {
     const char *end = (const char *)repeat, *begin = end - repeat->bytes;
-    if (begin < place->chunk->records || begin > end || !repeat->times)
+    if (begin < place->chunk->records || !repeat->times)
         return;
     const struct record_head *head;
     for (const char *at = begin; at < end; at += head->size) {

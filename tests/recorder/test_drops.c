@@ -528,8 +528,165 @@ static void run(const char *name, uint64_t seed, uint32_t most, uint32_t limit, 
     buffers_release(&test.buffers);
 }
 
+/* ---- what no recorder wrote ---- */
+
+static struct buffers_header *begin_simple(uint32_t ranks)
+{
+    struct failure failure = {0};
+    memset(&test, 0, sizeof test);
+    test.dice = 9;
+    if (buffers_init(&test.buffers, RANKS, (size_t)1 << 26, &failure))
+        abort();
+    test.buffers.most = 2;
+    drops_init(&test.drops, &test.buffers, ranks);
+    return test.buffers.header;
+}
+
+static void end_simple(void)
+{
+    drops_release(&test.drops);
+    buffers_release(&test.buffers);
+}
+
+/* Chunks of one rank, of complete waits; of the first the place of its last operation. */
+static struct record_op *put_waits(uint32_t rank, uint32_t chunks)
+{
+    struct record_op *last = NULL;
+    test.writers[rank].rank = rank;
+    for (uint32_t first = test.piece_count; test.piece_count <= first + chunks;) {
+        struct record_op *op = (void *)room(rank, sizeof *op);
+        if (test.piece_count > first + chunks)
+            break;
+        op->state = STATE_COMPLETE;
+        commit(rank, op, RECORD_OP, OP_WAIT, sizeof *op);
+        if (test.piece_count == first + 1)
+            last = op;
+    }
+    return last;
+}
+
+/* Where nearly all memory is used up. */
+static void press(void)
+{
+    test.buffers.limit = buffers_used(&test.buffers) / BUFFERS_UNIT;
+    drops_relieve(&test.drops);
+}
+
+static void no_recorders(void)
+{
+    struct buffers_header *header = begin_simple(RANKS);
+    put_waits(0, 6);
+    press();
+    tap_ok(test.drops.ops > 0 && !test.drops.failed && atomic_load(&header->relieved),
+           "complete operations go");
+    struct chunk *kept =
+        (void *)(test.writers[0].end - (size_t)test.writers[0].units * BUFFERS_UNIT);
+    tap_ok(!drops_damaged(&test.drops), "what stays is as it was");
+    kept->rank = 1;
+    tap_ok(drops_damaged(&test.drops), "another rank's all at once");
+    kept->rank = 0;
+    kept->units++;
+    tap_ok(drops_damaged(&test.drops), "or larger");
+    kept->units--;
+    tap_ok(!drops_damaged(&test.drops), "and again as it was");
+    end_simple();
+
+    header = begin_simple(2);
+    put_waits(2, 1);
+    put_waits(0, 5);
+    press();
+    tap_ok(test.drops.failed && drops_damaged(&test.drops) && !test.drops.ops &&
+               !atomic_load(&header->relieved),
+           "a chunk of a rank that there is not: nothing is let go of any more");
+    end_simple();
+
+    header = begin_simple(RANKS);
+    put_waits(0, 2);
+    test.writers[0] = (struct buffers_writer){0};
+    put_waits(0, 5);
+    press();
+    tap_ok(test.drops.failed && !drops_damaged(&test.drops) && !atomic_load(&header->relieved),
+           "nor of a rank that begins anew");
+    end_simple();
+
+    static const uint16_t sizes[] = {sizeof(struct record_op) - 8, 8, 0, 3};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        header = begin_simple(RANKS);
+        struct record_op *last = put_waits(0, 6);
+        last->head.size = sizes[i];
+        press();
+        bool none = sizes[i] < 8; /* the chunk ends there */
+        tap_ok(test.drops.failed == !none && (test.drops.ops > 0) == none, "a record of %d bytes%s",
+               sizes[i], none ? " is none" : " is no recorder's");
+        end_simple();
+    }
+}
+
+/* A loop's number of bytes is not what it was, or they are no records. */
+static void no_loops(void)
+{
+    static const uint32_t bytes[] = {
+        0, 8, UINT32_MAX, 1 << 20, sizeof(struct record_op), 2 * sizeof(struct record_op)};
+    for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++)
+        for (int broken = 0; broken < 2; broken++) {
+            begin_simple(RANKS);
+            struct record_op *op[2];
+            test.writers[0].rank = 0;
+            put_comm(0, 1, 0, 0);
+            for (int k = 0; k < 2; k++) {
+                op[k] = (void *)room(0, sizeof **op);
+                *op[k] =
+                    (struct record_op){.state = STATE_COMPLETE, .comm = 1, .peer = 1, .tag = k};
+                commit(0, op[k], RECORD_OP, OP_SEND, sizeof **op);
+            }
+            struct record_repeat *repeat = (void *)room(0, sizeof *repeat);
+            repeat->body = 2;
+            repeat->bytes = bytes[i];
+            repeat->times = 10;
+            commit(0, repeat, RECORD_REPEAT, 0, sizeof *repeat);
+            put_waits(0, 4);
+            if (broken)
+                op[1]->head.type = RECORD_EDGE;
+            press();
+            bool one = bytes[i] == sizeof **op, both = bytes[i] == 2 * sizeof **op;
+            struct balance channel = {.comm = test.keys[0], .source = 0, .destination = 1};
+            int gone[2] = {0};
+            for (channel.tag = 0; channel.tag < 2; channel.tag++)
+                while (balances_take(&test.drops.channels, &channel, false))
+                    gone[channel.tag]++;
+            tap_ok(gone[0] == 1 + (both ? 10 : 0) &&
+                       gone[1] == (broken ? 0 : 1 + (one || both ? 10 : 0)),
+                   "a loop of %u bytes%s: %d and %d messages are gone", bytes[i],
+                   broken ? ", one of them no operation" : "", gone[0], gone[1]);
+            end_simple();
+        }
+}
+
+/* Where nothing can go for long, ranks do not wait for it; as soon as something does they may. */
+static void in_vain(void)
+{
+    struct buffers_header *header = begin_simple(RANKS);
+    struct record_op *last = put_waits(0, 2);
+    last->state = STATE_POSTED;
+    press();
+    int looks = 1;
+    for (; atomic_load(&header->relieved) && looks < 200; looks++)
+        press();
+    tap_ok(looks > 5 && looks < 100 && !test.drops.ops,
+           "after %d looks in vain nobody waits for more room", looks);
+    last->state = STATE_COMPLETE;
+    for (int i = 0; i < 4 && !test.drops.ops; i++)
+        press();
+    tap_ok(test.drops.ops > 0 && atomic_load(&header->relieved),
+           "what could not go goes when it is complete, and ranks wait again");
+    end_simple();
+}
+
 int main(void)
 {
+    no_recorders();
+    no_loops();
+    in_vain();
     run("small chunks", 1, 2, 40, 9000);
     run("chunks", 2, 16, 130, 12000);
     run("chunks and less room", 3, 7, 30, 9000);
