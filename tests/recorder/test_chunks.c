@@ -6,8 +6,10 @@
 #include "recorder/buffers.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -184,6 +186,29 @@ static void in_memory(void)
         }
 }
 
+/* A chunk of a block, wherever the one before it ended. */
+static void after_any(void)
+{
+    static const uint64_t ends[] = {0, 1, 2, BLOCK / 2, BLOCK - 1};
+    struct buffers buffers;
+    struct failure failure = {0};
+    if (buffers_init(&buffers, RANKS, (size_t)1 << 24, &failure))
+        abort();
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        struct buffers_writer writer = {.units = BLOCK};
+        uint64_t begin = 2 * BLOCK + ends[i], due = ends[i] ? 3 * BLOCK : 2 * BLOCK;
+        atomic_store(&buffers.header->next_unit, begin);
+        atomic_store(&buffers.header->settled, 0);
+        memset(chunk_of(&buffers, begin), 0, HEAD);
+        bool given = buffers_more(&buffers, &writer, 8);
+        tap_ok(given && writer.next == chunk_of(&buffers, due)->records &&
+                   atomic_load(&buffers.header->settled) == due - begin &&
+                   buffers_nobodys_units(chunk_of(&buffers, begin)) == due - begin,
+               "behind unit %d of a block", (int)ends[i]);
+    }
+    buffers_release(&buffers);
+}
+
 /* ---- what is labelled wrong ---- */
 
 static const struct place few[] = {
@@ -223,6 +248,11 @@ static void labelled(void)
     struct failure failure = {0};
     if (buffers_init(&buffers, RANKS, (size_t)1 << 24, &failure))
         abort();
+    tap_ok(fcntl(buffers.file, F_GET_SEALS) == (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) &&
+               fcntl(buffers.file, F_GETFD) == FD_CLOEXEC,
+           "nobody else makes the memory smaller, or inherits it");
+    tap_ok((uintptr_t)buffers.header % ((uintptr_t)BLOCK * UNIT) == 0,
+           "it begins where a large page may");
     uint64_t first = buffers_first_unit(), total = buffers.size / UNIT;
     struct chunk *third = chunk_of(&buffers, first + 3), *last = chunk_of(&buffers, first + 7);
     few_again(&buffers);
@@ -331,6 +361,7 @@ static void in_files(void)
     int wrong = ask(&buffers, &dice, 0, 30);
     tap_is_int(wrong, 0, "in a file chunks follow each other without anything between");
     tap_ok(buffers.on_disk && buffers.header->ranks == 1, "which is of one rank");
+    tap_ok(!atomic_load(&buffers.header->prepared), "no blocks are prepared in it");
     buffers_close_file(&buffers);
     tap_ok(stat(path, &status) == 0 && (uint64_t)status.st_size == model.next * UNIT,
            "the file ends where they end");
@@ -378,6 +409,11 @@ static void *wait_for_room(void *context)
     return NULL;
 }
 
+static void interrupted(int number)
+{
+    (void)number;
+}
+
 static void let_go(uint32_t rank, _Atomic uint64_t *what, uint64_t units, bool given,
                    const char *name)
 {
@@ -386,18 +422,23 @@ static void let_go(uint32_t rank, _Atomic uint64_t *what, uint64_t units, bool g
     uint64_t lost = atomic_load(&header->lost);
     waiter = (struct buffers_writer){.rank = rank};
     atomic_store(&header->relieved, 1);
-    const char *beyond =
-        base_of(&shared) + offsetof(struct buffers_header, waiting) + BUFFERS_WAITERS;
+    char *beyond = base_of(&shared) + offsetof(struct buffers_header, waiting) + BUFFERS_WAITERS;
+    *beyond = 9;
     if (pthread_create(&thread, NULL, wait_for_room, NULL))
         abort();
     while (rank < BUFFERS_WAITERS && !atomic_load(&header->waiting[rank]))
         sched_yield();
-    bool waited = atomic_load(&header->lost) == lost && *beyond == 0;
+    for (int i = 0; i < 200; i++) { /* which interrupt its waiting: no fault of the program's */
+        pthread_kill(thread, SIGUSR1);
+        sched_yield();
+    }
+    bool waited = atomic_load(&header->lost) == lost;
     if (what)
         atomic_fetch_add(what, units);
     else
         atomic_store(&header->relieved, 0);
     pthread_join(thread, NULL);
+    waited = waited && *beyond == 9;
     tap_ok(waited && was_given == given && atomic_load(&header->lost) == lost + !given &&
                (rank >= BUFFERS_WAITERS || !atomic_load(&header->waiting[rank])),
            "%s", name);
@@ -411,9 +452,25 @@ static bool is_given_at_once(void)
     return was_given;
 }
 
+/* A number that no recorder wrote is far away, and nothing is prepared up to there. */
+static void far_away(void)
+{
+    struct buffers_header *header = shared.header;
+    struct buffers_writer writer = {.units = 8};
+    atomic_store(&header->next_unit, BUFFERS_JUMP + 100);
+    tap_ok(buffers_more(&shared, &writer, 8) && !atomic_load(&header->prepared),
+           "what is far away is not prepared");
+    atomic_store(&header->prepared, BUFFERS_JUMP);
+    tap_ok(buffers_more(&shared, &writer, 8) &&
+               atomic_load(&header->prepared) == BUFFERS_JUMP + BLOCK,
+           "what is near is");
+}
+
 static void who_waits(void)
 {
     struct failure failure = {0};
+    struct sigaction action = {.sa_handler = interrupted};
+    sigaction(SIGUSR1, &action, NULL);
     if (buffers_init(&shared, RANKS, 0, &failure))
         abort();
     struct buffers_header *header = shared.header;
@@ -432,6 +489,7 @@ static void who_waits(void)
     tap_ok(is_given_at_once(), "what is not yet packed may be so much");
     let_go(1, &header->settled, 1, true, "with more a rank waits until something is packed");
     let_go(1, NULL, 0, true, "or until nobody packs any more: there is room");
+    far_away();
     buffers_release(&shared);
 }
 
@@ -449,6 +507,8 @@ static void prepared(void)
     tap_is_int((long long)blocks, (long long)(total / BLOCK),
                "all blocks are prepared, one after the other, and no more");
     tap_is_int((long long)atomic_load(&buffers.header->prepared), (long long)total, "to the end");
+    atomic_store(&buffers.header->prepared, total + 1);
+    tap_ok(!buffers_prepare(&buffers), "nothing is where the number is not what it was");
     buffers_release(&buffers);
     tap_ok(!buffers_init(&buffers, RANKS, ((size_t)1 << 24) + UNIT * (BLOCK - 1), &failure),
            "memory that ends within a block");
@@ -462,7 +522,8 @@ static void prepared(void)
 
 int main(void)
 {
-    void (*const all[])(void) = {in_memory, labelled, records, in_files, who_waits, prepared};
+    void (*const all[])(void) = {in_memory, after_any, labelled, records,
+                                 in_files,  who_waits, prepared};
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
         all[i]();
     return tap_done();
