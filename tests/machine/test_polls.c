@@ -160,9 +160,11 @@ static bool peek(MPI_Request request, int source, int tag)
 
 static void peek_at_all(int rank, int size)
 {
-    MPI_Request request, sent, persistent;
-    int value = rank, got = -1, before = (rank + size - 1) % size, after = (rank + 1) % size;
-    for (int any = 0; any < 2; any++) {
+    MPI_Request request, sent, others[2], persistent;
+    int value = rank, got = -1, other = -1, before = (rank + size - 1) % size,
+        after = (rank + 1) % size;
+    for (int way_to = 0; way_to < 4; way_to++) {
+        bool any = way_to % 2, two = way_to / 2; /* of which the second is not received yet */
         expect(peek(MPI_REQUEST_NULL, -1, 0), "no request has a message");
         SIM_Batch_begin();
         MPI_Irecv(&got, 1, MPI_INT, any ? MPI_ANY_SOURCE : before, any ? MPI_ANY_TAG : 5,
@@ -170,10 +172,17 @@ static void peek_at_all(int rank, int size)
         expect(peek(request, -1, 0), "nothing has been sent");
         MPI_Barrier(MPI_COMM_WORLD);
         MPI_Isend(&value, 1, MPI_INT, after, 5, MPI_COMM_WORLD, &sent);
+        if (two)
+            MPI_Isend(&value, 1, MPI_INT, after, 8, MPI_COMM_WORLD, &others[0]);
         SIM_Batch_end();
         expect(peek(sent, -1, 0), "a send has no message");
         MPI_Barrier(MPI_COMM_WORLD);
         expect(peek(request, before, 5), "whose message it has");
+        if (two) {
+            MPI_Irecv(&other, 1, MPI_INT, before, 8, MPI_COMM_WORLD, &others[1]);
+            MPI_Waitall(2, others, MPI_STATUSES_IGNORE);
+            expect(other == before, "the other message of %d", other);
+        }
         MPI_Wait(&request, MPI_STATUS_IGNORE);
         MPI_Wait(&sent, MPI_STATUS_IGNORE);
         expect(got == before, "the message of %d", got);
