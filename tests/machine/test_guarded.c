@@ -78,17 +78,15 @@ static int run(void *context, int rank)
 }
 
 /* How many remarks and how many gaps there are. */
-static void ask(int *notes, int *gaps)
+static void ask_world(const struct sim_world_options *options, int (*body)(void *, int), int *notes,
+                      int *gaps)
 {
-    struct sim_world_options options;
     struct failure failure = {0};
-    sim_world_options_init(&options);
-    options.ranks = 1;
-    options.late_receives = asked.late;
-    recording = recording_new(1, RECORD_LEVEL_OPS, &failure);
-    struct sim_world *world = sim_world_new(&options, &failure);
+    recording = recording_new((uint32_t)options->ranks, RECORD_LEVEL_OPS, &failure);
+    struct sim_world *world = sim_world_new(options, &failure);
     struct recording_result result = {
-        .outcome = sim_world_run(world, run, NULL), .program = "guarded", .model = "eager"};
+        .outcome = sim_world_run(world, body, NULL), .program = "guarded", .model = "eager"};
+    arrived &= result.outcome == OUTCOME_FINISHED;
     sim_world_free(world);
     struct trace *trace = recording_load(recording, &result, &failure);
     *notes = *gaps = 0;
@@ -103,6 +101,15 @@ static void ask(int *notes, int *gaps)
     recording_free(recording);
 }
 
+static void ask(int *notes, int *gaps)
+{
+    struct sim_world_options options;
+    sim_world_options_init(&options);
+    options.ranks = 1;
+    options.late_receives = asked.late;
+    ask_world(&options, run, notes, gaps);
+}
+
 static bool is_question(int size)
 {
     if (asked.between && (!asked.strided || asked.touch == NEVER))
@@ -112,7 +119,7 @@ static bool is_question(int size)
     return asked.receives || !asked.late;
 }
 
-int main(void)
+static void test_messages(void)
 {
     const int counts[] = {3, BORDER, BORDER + 1};
     int questions = 0, wrong = 0;
@@ -142,5 +149,139 @@ int main(void)
     free(buffer), free(other);
     tap_is_int(wrong, 0, "%d buffers: what is written to is told of, what is large is a gap",
                questions);
+}
+
+/* ---- collectives ---- */
+
+enum kind { BCAST, SCATTER, GATHER, ALLGATHER, ALLTOALL, REDUCE, ALLREDUCE, SCAN, SHARES, KINDS };
+enum { RANKS = 3, EACH = 4, ALL = RANKS * EACH, SIDES = 2 };
+
+static struct {
+    enum kind kind;
+    int root, toucher, side; /* sent, received; toucher < 0: nobody */
+    bool behind, persistent; /* written to when all have come */
+} collective;
+
+static int start(int *send, int *receive, MPI_Comm comm, MPI_Request *request)
+{
+    int root = collective.root;
+#define START(name, small, ...)                                                                    \
+    return collective.persistent ? MPI_##name##_init(__VA_ARGS__, comm, MPI_INFO_NULL, request)    \
+                                 : MPI_I##small(__VA_ARGS__, comm, request)
+    switch (collective.kind) {
+    case BCAST:
+        START(Bcast, bcast, send, EACH, MPI_INT, root);
+    case SCATTER:
+        START(Scatter, scatter, send, EACH, MPI_INT, receive, EACH, MPI_INT, root);
+    case GATHER:
+        START(Gather, gather, send, EACH, MPI_INT, receive, EACH, MPI_INT, root);
+    case ALLGATHER:
+        START(Allgather, allgather, send, EACH, MPI_INT, receive, EACH, MPI_INT);
+    case ALLTOALL:
+        START(Alltoall, alltoall, send, EACH, MPI_INT, receive, EACH, MPI_INT);
+    case REDUCE:
+        START(Reduce, reduce, send, receive, EACH, MPI_INT, MPI_SUM, root);
+    case ALLREDUCE:
+        START(Allreduce, allreduce, send, receive, EACH, MPI_INT, MPI_SUM);
+    case SCAN:
+        START(Scan, scan, send, receive, EACH, MPI_INT, MPI_SUM);
+    default:
+        START(Reduce_scatter_block, reduce_scatter_block, send, receive, EACH, MPI_INT, MPI_SUM);
+    }
+}
+
+/* Whether the member's buffer is one of the collective's, and how long it is. */
+static int length_of(int rank, int side)
+{
+    bool root = rank == collective.root;
+    switch (collective.kind) {
+    case BCAST:
+        return side == 0 ? EACH : 0;
+    case SCATTER:
+        return side == 1 ? EACH : root ? ALL : 0;
+    case GATHER:
+        return side == 0 ? EACH : root ? ALL : 0;
+    case ALLGATHER:
+        return side == 0 ? EACH : ALL;
+    case ALLTOALL:
+        return ALL;
+    case REDUCE:
+        return side == 0 || root ? EACH : 0;
+    case SHARES:
+        return side == 0 ? ALL : EACH;
+    default:
+        return EACH;
+    }
+}
+
+static int play(void *context, int rank)
+{
+    static int buffers[RANKS][SIDES][ALL];
+    MPI_Request request;
+    MPI_Comm apart;
+    int *mine = buffers[rank][collective.side];
+    (void)context;
+    recording_rank_begin(recording);
+    MPI_Init(NULL, NULL);
+    MPI_Comm_dup(MPI_COMM_WORLD, &apart);
+    for (int i = 0; i < ALL; i++) {
+        buffers[rank][0][i] = 100 * rank + i;
+        buffers[rank][1][i] = -1;
+    }
+    start(buffers[rank][0], buffers[rank][1], MPI_COMM_WORLD, &request);
+    if (collective.persistent)
+        MPI_Start(&request);
+    int length = length_of(rank, collective.side), at = length ? length - 1 : 0;
+    if (rank == collective.toucher && !collective.behind)
+        mine[at] = WRITTEN;
+    MPI_Barrier(apart);
+    if (rank == collective.toucher && collective.behind)
+        mine[at] = WRITTEN;
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (collective.persistent)
+        MPI_Request_free(&request);
+    MPI_Comm_free(&apart);
+    MPI_Finalize();
+    return 0;
+}
+
+/* Every buffer of a member's is told of when the program writes to it, and no other one. */
+static void test_collectives(void)
+{
+    int questions = 0, wrong = 0;
+    for (int model = 0; model < 3; model++)
+        for (int i = 0; i < KINDS * RANKS * (RANKS + 1) * SIDES * 4; i++) {
+            struct sim_world_options options;
+            int notes, gaps, rest = i;
+            collective.kind = (enum kind)(rest % KINDS), rest /= KINDS;
+            collective.root = rest % RANKS, rest /= RANKS;
+            collective.toucher = rest % (RANKS + 1) - 1, rest /= RANKS + 1;
+            collective.side = rest % SIDES, rest /= SIDES;
+            collective.behind = rest % 2, collective.persistent = rest / 2;
+            bool part = (i / KINDS + i + model) % 5 == 0 || getenv("FULL");
+            if (!part || (collective.toucher < 0 && (collective.side || collective.behind)))
+                continue;
+            sim_world_options_init(&options);
+            options.ranks = RANKS;
+            options.send_model = model == 1 ? SIM_SEND_RENDEZVOUS : SIM_SEND_EAGER;
+            options.strict_collectives = model == 2;
+            arrived = true;
+            ask_world(&options, play, &notes, &gaps);
+            bool told = collective.toucher >= 0 && length_of(collective.toucher, collective.side);
+            questions++;
+            if ((notes != told || !arrived) && wrong++ < 5)
+                tap_note("model %d, kind %d, root %d, rank %d writes to side %d%s%s: B001 %d, "
+                         "arrived %d",
+                         model, (int)collective.kind, collective.root, collective.toucher,
+                         collective.side, collective.behind ? ", late" : "",
+                         collective.persistent ? ", persistent" : "", notes, arrived);
+        }
+    tap_is_int(wrong, 0, "%d collectives: who writes to a buffer of theirs is told of", questions);
+}
+
+int main(void)
+{
+    test_messages();
+    test_collectives();
     return tap_done();
 }

@@ -173,7 +173,7 @@ static const char *try_pair(int *fit, int *misfits)
         struct sim_region region = {(uintptr_t)memory, machines, (size_t)count, false, "buffer"};
         struct sim_mismatch expected = {0}, got = {0};
         bool fits = !misfit(&naive, count, low, &expected), numbers = false;
-        bool answer = sim_match(&region, (uintptr_t)memory + (uintptr_t)low, &type, &got);
+        bool answer = sim_match(&region, (uintptr_t)memory + (uintptr_t)low, 0, &type, &got);
         if (answer != fits ||
             (!fits && (got.basic != expected.basic || got.offset != expected.offset ||
                        got.leaf != expected.leaf)))
