@@ -10,8 +10,11 @@
 
 int sim_error_unsupported(const char *name)
 {
-    char sentence[120];
-    snprintf(sentence, sizeof sentence, "%s is not provided by this simulator", name);
+    char sentence[200];
+    snprintf(sentence, sizeof sentence,
+             "%s is not provided by this simulator; keep it out of what is checked ('simrun doctor "
+             "--unsupported' names all such)",
+             name);
     record_refusal("U001", sim_libc_call_site(), "%s", sentence);
     return sim_error_raise_mismatch(MPI_COMM_NULL, MPI_ERR_UNSUPPORTED_OPERATION, name + 4,
                                     sentence);
