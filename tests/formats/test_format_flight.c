@@ -384,6 +384,17 @@ static void test_ranks(void)
                    rows[i].text, failure.text);
         trace_free(trace);
     }
+    /* A group named by a number is the one whose name has its digits. */
+    struct failure failure;
+    struct trace *numbered =
+        sample_read("d0",
+                    "{\"pg_config\":{\"12\":{\"ranks\":[0,1]}},\"entries\":[{\"process_group\":[12,"
+                    "\"x\"],\"profiling_name\":\"nccl:barrier\",\"state\":\"completed\"}]}",
+                    &failure);
+    tap_ok(numbered && numbered->op_count == 1 &&
+               numbered->comms[numbered->ops[0].form->comm].size == 2,
+           "a group named by a number: %s", failure.text);
+    trace_free(numbered);
     static const char beyond[] = "{\"rank\":1048576,\"entries\":[]}";
     sample_refused("d", beyond, strlen(beyond), "d:1:1: rank 1048576 is beyond 1048575");
 }

@@ -4,6 +4,7 @@
 #include "tests/formats/format_samples.h"
 
 #include <mpi.h>
+#include <unistd.h>
 
 static const char ring[] = "0 init\n"
                            "0 location ring.c 12\n"
@@ -319,6 +320,148 @@ static void test_each_word(void)
     tap_is_int(refused, tried, "each word of each action is refused where it is no such number");
 }
 
+/* Random requests of a rank, some from anybody or with any tag, and waits: each gets the oldest that is named as the wait names it, else the
+ * oldest that leaves open what others of the trace leave open. */
+static void test_waits(void)
+{
+    enum { LINES = 24, TRACES = 200 };
+    int wrong = 0, waited = 0;
+    for (uint64_t seed = 1; seed <= TRACES; seed++) {
+        char text[2000];
+        int source[LINES], target[LINES], tag[LINES], got[LINES];
+        bool waits[LINES], done[LINES] = {false}, any_source = seed % 2;
+        uint64_t dice = seed;
+        struct failure failure;
+        size_t used = (size_t)snprintf(text, sizeof text, "1 init\n2 init\n");
+        for (int i = 0; i < LINES; i++) {
+            bool receives = sample_below(&dice, 2), open = sample_below(&dice, 3) == 0;
+            int peer = 1 + (int)sample_below(&dice, 2);
+            waits[i] = sample_below(&dice, 2);
+            source[i] = receives ? peer : 0;
+            target[i] = receives ? 0 : peer;
+            tag[i] = (int)sample_below(&dice, 2);
+            got[i] = -1;
+            if (!waits[i] && receives && open)
+                *(any_source ? &source[i] : &tag[i]) = -1;
+            if (waits[i])
+                used += (size_t)snprintf(text + used, sizeof text - used, "0 wait %d %d %d\n",
+                                         source[i], target[i], tag[i]);
+            else
+                used += (size_t)snprintf(text + used, sizeof text - used, "0 %s %d %d 8 0\n",
+                                         receives ? "irecv" : "isend",
+                                         receives ? source[i] : target[i], tag[i]);
+            for (int round = 0; round < 2 && waits[i] && got[i] < 0; round++)
+                for (int k = 0; k < i && got[i] < 0; k++) {
+                    bool same = source[k] == source[i] && tag[k] == tag[i];
+                    bool fits = (source[k] == source[i] || source[k] < 0) &&
+                                (tag[k] == tag[i] || tag[k] < 0);
+                    if (!waits[k] && !done[k] && target[k] == target[i] && (round ? fits : same))
+                        got[i] = k;
+                }
+            if (got[i] >= 0)
+                done[got[i]] = true;
+        }
+        struct trace *trace = sample_read("t", text, &failure);
+        uint32_t op_of[LINES], line = 0;
+        for (size_t i = trace ? trace->rank_begin[0] : 0;
+             trace && i < trace->rank_begin[1] && line < LINES; i++)
+            if (trace->ops[i].kind != OP_INIT && trace->ops[i].kind != OP_FINALIZE)
+                op_of[line++] = (uint32_t)i;
+        wrong += line != LINES;
+        size_t row = 0;
+        for (int i = 0; i < LINES && line == LINES; i++) {
+            if (got[i] < 0)
+                continue;
+            waited++;
+            wrong += row >= trace->wait_count || trace->waits[row].wait != op_of[i] ||
+                     trace->waits[row].start != op_of[got[i]];
+            row++;
+        }
+        wrong += trace && row != trace->wait_count;
+        trace_free(trace);
+    }
+    tap_ok(wrong == 0 && waited > 500, "waits get the oldest request (%d of %d wrong)", wrong,
+           waited);
+}
+
+/* Each rank's file tells its own part. */
+static void test_folder(void)
+{
+    char folder[] = "/tmp/simrun-ti-XXXXXX", path[100];
+    static const char *const texts[] = {"0 init\n0 send 1 3 5 0\n0 compute 1\n",
+                                        "1 init\n1 recv 0 3 5 0\n"};
+    struct failure failure = {0};
+    bool made = mkdtemp(folder) != NULL;
+    for (int i = 0; i < 2 && made; i++) {
+        snprintf(path, sizeof path, "%s/rank%d.txt", folder, i);
+        FILE *out = fopen(path, "w");
+        made = out && fputs(texts[i], out) >= 0 && fclose(out) == 0;
+    }
+    struct trace *trace = made ? format_read(folder, &failure) : NULL;
+    tap_ok(trace && trace->ranks == 2 && trace->rank_begin[1] == 3 && trace->op_count == 5 &&
+               trace->ops[1].kind == OP_SEND && trace->ops[4].kind == OP_RECV,
+           "a folder of files is one trace: %s", failure.text);
+    trace_free(trace);
+    /* Of two that are wrong the first is told. */
+    for (int i = 0; i < 2 && made; i++) {
+        snprintf(path, sizeof path, "%s/rank%d.txt", folder, i);
+        FILE *out = fopen(path, "w");
+        made = out && fprintf(out, "%d init\n%d wrong\n", i, i) > 0 && fclose(out) == 0;
+    }
+    failure = (struct failure){0};
+    trace = made ? format_read(folder, &failure) : NULL;
+    tap_ok(!trace && strstr(failure.text, "rank0.txt:2:"),
+           "of two that are wrong the first is told: %s", failure.text);
+    trace_free(trace);
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/rank%d.txt", folder, i);
+        unlink(path);
+    }
+    rmdir(folder);
+}
+
+/* What each kind is written as; NULL: refused; "": left out, as it moves nothing. */
+static void test_kinds(void)
+{
+    static const struct {
+        const char *op, *line;
+    } rows[] = {{"\"Send\",\"peer\":1,\"tag\":2", "0 send 1 2 "},
+                {"\"Ssend\",\"peer\":1,\"tag\":2", "0 send 1 2 "},
+                {"\"Isend\",\"peer\":1,\"tag\":2", "0 isend 1 2 "},
+                {"\"Recv\",\"peer\":1,\"tag\":2", "0 recv 1 2 "},
+                {"\"Mrecv\",\"peer\":1,\"tag\":2", "0 recv 1 2 "},
+                {"\"Irecv\",\"peer\":1,\"tag\":2", "0 irecv 1 2 "},
+                {"\"Imrecv\",\"peer\":1,\"tag\":2", "0 irecv 1 2 "},
+                {"\"Barrier\"", "0 barrier"},
+                {"\"compute\"", "0 compute 0"},
+                {"\"Request_free\"", ""},
+                {"\"Iprobe\",\"peer\":1", ""},
+                {"\"Put\",\"peer\":1", NULL},
+                {"\"Get\",\"peer\":1", NULL},
+                {"\"Win_lock\",\"peer\":1", NULL}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char source[300], expected[100], *text = NULL;
+        size_t size;
+        struct failure failure;
+        snprintf(source, sizeof source,
+                 "{\"simrun\":1,\"ranks\":2,\"program\":\"p\"}\n{\"op\":%s,\"rank\":0}\n",
+                 rows[i].op);
+        struct trace *trace = sample_read("t", source, &failure);
+        FILE *out = open_memstream(&text, &size);
+        bool done = trace && format_write(trace, NULL, "ti", out, &failure);
+        fclose(out);
+        snprintf(expected, sizeof expected, "0 init\n%s", rows[i].line ? rows[i].line : "");
+        bool right =
+            rows[i].line
+                ? done && !strncmp(text, expected, strlen(expected)) &&
+                      (rows[i].line[0] || !strncmp(text, "0 init\n0 finalize", 17))
+                : !done && strstr(failure.text, "time-independent traces have nothing like it");
+        tap_ok(right, "%s: %.60s %s", rows[i].op, text, failure.text);
+        free(text);
+        trace_free(trace);
+    }
+}
+
 /* A type has at most one number, and a number at most one type. */
 static void test_numbers(void)
 {
@@ -341,6 +484,9 @@ static void test_numbers(void)
 int main(void)
 {
     test_numbers();
+    test_waits();
+    test_folder();
+    test_kinds();
     test_each_action();
     test_each_word();
     test_types();
