@@ -258,7 +258,8 @@ static void test_collectives(void)
             collective.toucher = rest % (RANKS + 1) - 1, rest /= RANKS + 1;
             collective.side = rest % SIDES, rest /= SIDES;
             collective.behind = rest % 2, collective.persistent = rest / 2;
-            bool part = (i / KINDS + i + model) % 5 == 0 || getenv("FULL");
+            bool part =
+                collective.toucher < 0 || (i / KINDS + i + model) % 9 == 0 || getenv("FULL");
             if (!part || (collective.toucher < 0 && (collective.side || collective.behind)))
                 continue;
             sim_world_options_init(&options);

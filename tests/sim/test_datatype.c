@@ -318,6 +318,17 @@ static void test_runs(void)
     tap_is_int(sim_datatype_get(cube)->run_count, 1, "a plane through a cube is one run");
     PMPI_Type_vector(50, 60, 60, MPI_INT, &matrix);
     tap_ok(sim_datatype_get(matrix)->contiguous, "a vector without gaps is contiguous");
+    /* Blocks that go on as far apart as before are of the same run. */
+    static const struct {
+        int at[6], runs;
+    } rows[] = {{{0, 2, 4, 6, 8, 10}, 1}, {{10, 8, 6, 4, 2, 0}, 1},   {{0, 2, 4, 7, 10, 13}, 2},
+                {{0, 1, 2, 3, 4, 5}, 1},  {{0, 2, 9, 11, 18, 20}, 3}, {{0, 5, 10, 11, 12, 13}, 2}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        MPI_Datatype row;
+        PMPI_Type_create_indexed_block(6, 1, rows[i].at, MPI_INT, &row);
+        tap_is_int((long)sim_datatype_get(row)->run_count, rows[i].runs, "row %zu: runs", i);
+        PMPI_Type_free(&row);
+    }
     PMPI_Type_free(&vector);
     PMPI_Type_free(&dense);
     PMPI_Type_free(&cube);
