@@ -297,6 +297,27 @@ static bool seen(int blocks, bool long_look)
     return found;
 }
 
+/* Columns are told at once, however long: element k has a block at k * extent + j * stride. */
+static bool columns_meet(int blocks, int stride, int extent, int count)
+{
+    MPI_Datatype vector, type;
+    PMPI_Type_vector(blocks, 1, stride, MPI_CHAR, &vector);
+    PMPI_Type_create_resized(vector, 0, extent, &type);
+    PMPI_Type_commit(&type);
+    bool meet = !sim_datatype_receivable(sim_datatype_get(type), (size_t)count);
+    PMPI_Type_free(&vector);
+    PMPI_Type_free(&type);
+    return meet;
+}
+
+static void test_long_columns(void)
+{
+    tap_ok(!columns_meet(1000, 8, 1, 8) && columns_meet(1000, 8, 1, 9),
+           "columns beside each other meet where there are more of them than a line has room for");
+    tap_ok(!columns_meet(1000, 2, 2000, 3) && columns_meet(1001, 2, 2000, 3),
+           "lines behind each other meet where they are longer than they are apart");
+}
+
 static void test_limits_of_looking(void)
 {
     tap_ok(seen(128, false) && !seen(129, false), "a brief look is at 256 blocks");
@@ -347,6 +368,7 @@ int main(int argc, char **argv)
     test_transfer();
     test_block_lengths();
     test_interlocked();
+    test_long_columns();
     test_limits_of_looking();
     test_runs();
     return tap_done();
