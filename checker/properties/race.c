@@ -248,6 +248,16 @@ static enum check_model model_of(const struct trace *trace)
     return CHECK_EAGER;
 }
 
+/* The rank receives by a further wildcard, which may take what is left over. */
+static bool others_choose(const struct trace *trace, uint32_t receive, uint32_t taker)
+{
+    size_t end = trace->rank_begin[trace->ops[receive].rank + 1];
+    for (uint32_t op = receive + 1; op < end; op++)
+        if (op != taker && trace->ops[op].peer == TRACE_ANY)
+            return true;
+    return false;
+}
+
 /* The same program text with the two messages exchanged: whoever took the other one by wildcard
  * takes this one. Whether the program would still do the same is for a real run to say. */
 static bool exchange_hangs(const struct race *race, uint32_t receive, uint32_t other)
@@ -262,7 +272,9 @@ static bool exchange_hangs(const struct race *race, uint32_t receive, uint32_t o
     struct check_plan plan;
     struct check_replay replay;
     check_plan_init(&plan, race->context,
-                    &(struct plan_options){.choices = choices, .choice_count = count});
+                    &(struct plan_options){.choices = choices,
+                                           .choice_count = count,
+                                           .lost_receives = !others_choose(trace, receive, taker)});
     check_replay_run(&plan, model_of(trace), &replay);
     bool hangs = check_replay_hangs(&replay);
     check_replay_release(&replay);

@@ -267,7 +267,7 @@ static void find_rows(struct check_plan *plan)
 }
 
 static void compile_step(struct check_plan *plan, size_t position, const uint32_t *match,
-                         const uint32_t *slot, bool lost_wait)
+                         const uint32_t *slot, const struct plan_options *options)
 {
     const struct trace *trace = plan->context->trace;
     uint32_t index = op_at(plan, position);
@@ -279,11 +279,13 @@ static void compile_step(struct check_plan *plan, size_t position, const uint32_
     *step = (struct plan_step){.action = PLAN_PASS, .target = TRACE_NO};
     switch (check_class(op)) {
     case CLASS_SEND:
-        *step = send_step(op, partner, planned || (lost_wait && op->state == STATE_COMPLETE));
+        *step =
+            send_step(op, partner, planned || (options->lost_wait && op->state == STATE_COMPLETE));
         break;
     case CLASS_RECEIVE:
         /* One of a batch that this order leaves without its message holds the batch up. */
-        passes = partner == TRACE_NO && !planned && (!op->form->batch || op->match == TRACE_NO);
+        passes = partner == TRACE_NO && !planned && (!op->form->batch || op->match == TRACE_NO) &&
+                 !(options->lost_receives && op->match != TRACE_NO && op->peer != TRACE_ANY);
         *step = (struct plan_step){.action = passes ? PLAN_PASS : PLAN_RECEIVE,
                                    .target = partner,
                                    .starts = check_is_start(op)};
@@ -476,7 +478,7 @@ void check_plan_init(struct check_plan *plan, const struct check_context *contex
     plan->steps = check_new(trace->op_count, sizeof *plan->steps);
     find_rows(plan);
     for (size_t position = 0; position < trace->op_count; position++)
-        compile_step(plan, position, match, slot, options->lost_wait);
+        compile_step(plan, position, match, slot, options);
     free_cancelled(plan);
     if (options->backward_only)
         drop_forward(plan);

@@ -274,6 +274,97 @@ static void leaks(void)
     tap_is_int(wrong, 0, "what nobody receives or waits for is told where the run was whole");
 }
 
+/* ---- what another message first leads to ---- */
+
+enum { TAKES_MAX = 5, SENDERS = 2 };
+
+/* Receives of rank 0 in their order, of which those from SENDERS ranks are all taken. */
+struct takes {
+    int count, from[TAKES_MAX]; /* 0: from anybody */
+    int took[TAKES_MAX];
+};
+
+/* The receives from this one on, with so many messages left of each sender; `first`: what this one takes. */
+static bool can_end(const struct takes *takes, int at, const int left[], int first)
+{
+    if (at == takes->count)
+        return true;
+    for (int sender = 1; sender <= SENDERS; sender++) {
+        int rest[SENDERS + 1];
+        memcpy(rest, left, sizeof rest);
+        bool fits = first ? sender == first : !takes->from[at] || takes->from[at] == sender;
+        if (fits && rest[sender]-- > 0 && can_end(takes, at + 1, rest, 0))
+            return true;
+    }
+    return false;
+}
+
+static bool chooses_behind(const struct takes *takes, int at)
+{
+    for (int i = at + 1; i < takes->count; i++)
+        if (!takes->from[i])
+            return true;
+    return false;
+}
+
+/* What is said of a receive is so; where no other one may choose, it is said. */
+static bool is_told(const struct takes *takes)
+{
+    struct program p = program_new(SENDERS + 1);
+    struct check_options options;
+    struct findings findings;
+    bool right = true;
+    for (int i = 0; i < takes->count; i++) {
+        int from = takes->from[i] ? takes->from[i] : TRACE_ANY;
+        uint32_t op = program_p2p(&p, 0, OP_RECV, from, 0, i + 1);
+        trace_op_set_matched(p.trace, op, takes->took[i], 0);
+    }
+    for (uint32_t rank = 1; rank <= SENDERS; rank++)
+        for (int i = 0; i < takes->count; i++)
+            if (takes->took[i] == (int)rank)
+                program_p2p(&p, rank, OP_SEND, 0, 0, 10 * (int)rank + i);
+    p.trace->outcome = OUTCOME_FINISHED;
+    for (int rank = 0; rank <= SENDERS; rank++)
+        p.trace->rank_info[rank].state = RANK_FINISHED;
+    program_finish(&p);
+    check_options_init(&options);
+    findings_init(&findings);
+    check_trace(p.trace, &options, &findings);
+    for (size_t i = 0; i < findings.count; i++) {
+        if (strcmp(findings.items[i].code, "R003"))
+            continue;
+        int at = (int)(findings.items[i].ops[0].op - p.trace->rank_begin[0]);
+        int left[SENDERS + 1] = {0};
+        for (int k = at; k < takes->count; k++)
+            left[takes->took[k]]++;
+        bool ends = can_end(takes, at, left, (int)p.trace->ops[findings.items[i].ops[2].op].rank);
+        bool said = strstr(findings.items[i].detail, "would hang (D002)");
+        right &= said ? !ends : ends || chooses_behind(takes, at);
+    }
+    findings_release(&findings);
+    trace_free(p.trace);
+    return right;
+}
+
+static void another_first(void)
+{
+    int wrong = 0, asked = 0;
+    for (int count = 2; count <= TAKES_MAX; count++)
+        for (int bits = 0; bits < 1 << (2 * count); bits++) {
+            struct takes takes = {.count = count};
+            for (int i = 0; i < count; i++) {
+                takes.took[i] = 1 + (bits >> (2 * i) & 1);
+                takes.from[i] = bits >> (2 * i + 1) & 1 ? 0 : takes.took[i];
+            }
+            asked++;
+            if (!is_told(&takes) && !wrong++)
+                tap_note("%d receives, %x", count, bits);
+        }
+    tap_is_int(wrong, 0,
+               "%d recorded runs: where another message first leaves one without, that is said",
+               asked);
+}
+
 int main(void)
 {
     said_open("check_families", 4);
@@ -285,5 +376,6 @@ int main(void)
     models_of_a_hang();
     nearest_partner();
     said_close();
+    another_first();
     return tap_done();
 }
