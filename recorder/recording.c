@@ -23,7 +23,7 @@ static uint64_t least_bound(uint32_t ranks)
 static uint64_t usual_bound(uint32_t ranks)
 {
     long pages = sysconf(_SC_AVPHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    uint64_t bytes = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : (uint64_t)8 << 30;
+    uint64_t bytes = pages >= 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : (uint64_t)8 << 30;
     uint64_t least = least_bound(ranks);
     return bytes / 4 > least ? bytes / 4 : least;
 }

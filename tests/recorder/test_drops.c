@@ -199,6 +199,8 @@ static void spoil(struct record_op *op, uint32_t *comm, bool loop)
         break;
     default:
         op->head.small = held[dice_below(&test.dice, sizeof held)];
+        if (dice_below(&test.dice, 2))
+            op->peer = op->peer_matched = RECORD_NONE;
     }
 }
 
