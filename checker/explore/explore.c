@@ -323,6 +323,14 @@ static void note_late(struct explorer *explorer, const struct sim_choice_log *lo
     }
 }
 
+/* A poll that was told "not yet" twice, once where nothing could have come, is told so once where
+ * something had: that is no program that does not do the same. */
+static bool is_poll_in_vain(const struct explore_choice *choice)
+{
+    return (choice->kind == SIM_TAKER_WAITANY || choice->kind == SIM_TAKER_PROBE) &&
+           choice->source == SIM_NOTHING;
+}
+
 static void take_run(struct explorer *explorer, struct task *task)
 {
     struct explore_report *report = explorer->report;
@@ -341,9 +349,18 @@ static void take_run(struct explorer *explorer, struct task *task)
     explorer->again |= explore_locks_note(&explorer->matter, &task->run.log);
     if (explorer->again)
         return;
+    bool less_often = false;
     for (size_t i = 0; i < task->required; i++)
+        less_often |= !task->steer.done[i] && is_poll_in_vain(&task->steer.forced[i]);
+    for (size_t i = 0; i < task->required && !less_often; i++)
         report->diverged = report->diverged || !task->steer.done[i];
     count_run(explorer, task);
+    if (less_often) {
+        report->gaps |= SIM_GAP_POLLS;
+        if (slot->pending)
+            enqueue(explorer, slot);
+        return;
+    }
     size_t count = task->races.move_count;
     uint32_t *moves = check_new(count, sizeof *moves);
     for (size_t m = 0; m < count; m++)

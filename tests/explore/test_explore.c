@@ -1,6 +1,7 @@
 /* Exploration of real worlds: as many runs as there are different matchings, whatever the number of
  * threads. */
 #include "checker/explore/explore.h"
+#include "sim/base/dependence_sets.h"
 #include "sim/worlds/world.h"
 #include "tests/dice.h"
 #include "tests/tap.h"
@@ -114,6 +115,30 @@ static int hangs_sometimes(void *context, int rank)
     return 0;
 }
 
+/* Both complete four requests in any order; then rank 1 asks again and again for what rank 0 sends it. What it asks
+ * before rank 0 has sent is told "not yet" as often as that is so: how often is no choice of the program's. */
+static int any_order_and_poll(void *context, int rank)
+{
+    int index, got[3], done = 0, other = 1 - rank;
+    MPI_Request requests[4], last;
+    (void)context;
+    MPI_Init(NULL, NULL);
+    for (int i = 0; i < 2; i++) {
+        MPI_Irecv(&got[i], 1, MPI_INT, i ? other : rank, 0, MPI_COMM_WORLD, &requests[i]);
+        MPI_Isend(&rank, 1, MPI_INT, i ? other : rank, 0, MPI_COMM_WORLD, &requests[2 + i]);
+    }
+    for (int i = 0; i < 4; i++)
+        MPI_Waitany(4, requests, &index, MPI_STATUS_IGNORE);
+    MPI_Irecv(&got[2], 1, MPI_INT, other, 1, MPI_COMM_WORLD, &last);
+    give(other, 1);
+    if (rank == 0)
+        MPI_Wait(&last, MPI_STATUS_IGNORE);
+    while (rank == 1 && !done)
+        MPI_Test(&last, &done, MPI_STATUS_IGNORE);
+    MPI_Finalize();
+    return 0;
+}
+
 static bool run_world(void *context, unsigned worker, struct explore_steer *steer,
                       struct explore_run *run)
 {
@@ -180,6 +205,17 @@ static void finds_the_hang(void)
     free(run.log.choices);
     free(run.log.alternatives);
     free(run.log.events);
+    explore_report_release(&report);
+}
+
+static void polls_as_often_as_it_may(void)
+{
+    struct explore_report report = explore_scene(any_order_and_poll, 2, 1, 0);
+    tap_ok(!report.diverged && report.exhausted, "a poll that is told less often is no divergence");
+    tap_ok(report.runs >= 24 * 24 * 2,
+           "each order is explored, with a poll in time and one before");
+    tap_ok(!report.complete && report.gaps == SIM_GAP_POLLS,
+           "that it may be told 'not yet' more often is a gap");
     explore_report_release(&report);
 }
 
@@ -292,5 +328,7 @@ int main(void)
         finds_the_hang();
     if (dice_takes_group(4))
         says_when_bounded();
+    if (dice_takes_group(5))
+        polls_as_often_as_it_may();
     return tap_done();
 }
