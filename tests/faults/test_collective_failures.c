@@ -42,8 +42,7 @@ static bool is_told(int rank)
     case SCATTERV:
         if (now.lost == now.root)
             return true;
-        if (leaves &&
-            now.kind != SCATTERV) /* the root leaves its data behind: those of one count */
+        if (leaves) /* the root leaves its data behind */
             return false;
         if (is_root)
             return true;

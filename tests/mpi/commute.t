@@ -9,6 +9,7 @@ use lib "$Bin/..";
 use Scratch qw(scratch_folder);
 use Test::More;
 
+$ENV{CC} = 'gcc'; # PROVEN needs its plugin
 my $simrun = abs_path($ENV{SIMRUN} || 'build/simrun');
 chdir scratch_folder() or die;
 open my $file, '>', 'commute.c' or die;

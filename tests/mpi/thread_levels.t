@@ -126,6 +126,7 @@ int main(int argc, char **argv)
 }
 C
 close $file;
+$ENV{CC} = 'gcc'; # PROVEN needs its plugin
 for my $case ([funneled => 'hangs', 'PROVEN'], [multiple => 'hangs', 'FAIL D001'], [multiple => 'ends', 'PROVEN'], [serialized => 'ends', 'PROVEN']) {
     my ($level, $how, $expected) = @$case;
     my $said = `'$simrun' prove --db none -n 2 chooses.c $levels{$level} $how 2>/dev/null`;
