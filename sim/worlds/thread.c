@@ -322,8 +322,12 @@ static void thread_wake(struct sim_rank *rank)
 
 static uint64_t moves(void *context)
 {
-    const struct sim_world *world = context;
-    return __atomic_load_n(&world->steps, __ATOMIC_RELAXED);
+    struct sim_world *world = context;
+    if (pthread_mutex_trylock(&world->monitor))
+        return UINT64_MAX; /* somebody is in the monitor */
+    uint64_t steps = world->steps;
+    pthread_mutex_unlock(&world->monitor);
+    return steps;
 }
 
 static bool somebody_waits(const struct sim_world *world)
