@@ -322,9 +322,10 @@ static void thread_wake(struct sim_rank *rank)
 
 static uint64_t moves(void *context)
 {
+    static _Atomic uint64_t busy = UINT64_MAX / 2; /* another number each time */
     struct sim_world *world = context;
-    if (pthread_mutex_trylock(&world->monitor))
-        return UINT64_MAX; /* somebody is in the monitor */
+    if (pthread_mutex_trylock(&world->monitor)) /* somebody is there, and moves */
+        return atomic_fetch_add(&busy, 1);
     uint64_t steps = world->steps;
     pthread_mutex_unlock(&world->monitor);
     return steps;

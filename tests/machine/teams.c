@@ -447,8 +447,7 @@ static void task_of_task(void)
             bring(1);
             wait_for(1);
         }
-#pragma omp taskwait
-    }
+    } /* whoever waits here runs the one, or the other */
 }
 
 static void taskloop(void)
