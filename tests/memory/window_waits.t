@@ -129,7 +129,9 @@ END
     my $said = qx{SIMRUN_COLOR=never "$simrun" prove -n 3 --db none order$ordered.c 2>&1};
     my $races = () = $said =~ /^R003 /mg;
     is $races, 1 - $ordered, $ordered ? 'a post orders messages' : 'without it they race' or diag $said;
-    like $said, $ordered ? qr/^PROVEN/ : qr/^D002 /m, $ordered ? 'and are proven' : 'and may hang, as it finds' or diag $said;
+    # MPI may let MPI_Win_start go on: then the messages race, which is named where it was not looked at.
+    like join(' ', split ' ', $said), $ordered ? qr/^PASS.*not covered: a rank waited .* MPI_Win_start/ : qr/ D002 may-deadlock/,
+        $ordered ? 'where MPI_Win_start waits for it, as is said' : 'and may hang, as it finds' or diag $said;
 }
 
 # The picture has an arrow for each, and says what each needs.

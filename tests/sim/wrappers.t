@@ -58,16 +58,16 @@ while read -r option words; do
 done <<'END'
 -show -lmpi_abi
 -showme -lmpi_abi
--showme:compile -I/
+-showme:compile -I"*/
 -showme:link -lmpi_abi
 -showme:incdirs include/simrun
 -showme:libdirs ^/
 -showme:libs ^mpi_abi$
 -showme:command ^cc$
 --showme:version [0-9]\.[0-9]\.[0-9]
--compile-info -I/
+-compile-info -I"*/
 -link-info -lmpi_abi
--compile_info -I/
+-compile_info -I"*/
 --version [0-9]
 -dumpversion [0-9]
 END
