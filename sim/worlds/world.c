@@ -542,19 +542,19 @@ int MPIX_Choose(int kind, int n)
 
 int MPIX_Choose_named(int kind, int n, const unsigned *names)
 {
-    if (!sim_current_rank || n < 2)
+    struct sim_rank *rank = sim_current_rank; /* of this thread: entering may lead to another one */
+    if (!rank || n < 2)
         return 0;
-    struct sim_world *world = sim_current_rank->world;
+    struct sim_world *world = rank->world;
     struct sim_alternative few[16] = {{0}}, *alternatives = few;
     if (n > 16 && names)
         alternatives = calloc((size_t)n, sizeof *alternatives);
     assert(alternatives && "out of memory for a choice");
     for (int i = 0; i < n && names; i++)
         alternatives[i] = (struct sim_alternative){
-            .rank = (uint32_t)sim_current_rank->id, .object = names[i], .taker = SIM_TAKER_NAMED};
+            .rank = (uint32_t)rank->id, .object = names[i], .taker = SIM_TAKER_NAMED};
     sim_world_enter(world);
-    uint32_t pick =
-        sim_rank_choose(sim_current_rank, (uint32_t)kind, (uint32_t)n, names ? alternatives : NULL);
+    uint32_t pick = sim_rank_choose(rank, (uint32_t)kind, (uint32_t)n, names ? alternatives : NULL);
     sim_world_leave(world);
     if (alternatives != few)
         free(alternatives);
@@ -563,10 +563,10 @@ int MPIX_Choose_named(int kind, int n, const unsigned *names)
 
 void MPIX_Yield(void)
 {
-    if (!sim_current_rank || sim_guard_in_op())
+    struct sim_rank *rank = sim_current_rank; /* of this thread: entering may lead to another one */
+    if (!rank || sim_guard_in_op())
         return;
-    struct sim_world *world = sim_current_rank->world;
-    sim_world_enter(world);
-    world->executor->yield(sim_current_rank);
-    sim_world_leave(world);
+    sim_world_enter(rank->world);
+    rank->world->executor->yield(rank);
+    sim_world_leave(rank->world);
 }
