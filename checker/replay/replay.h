@@ -16,8 +16,7 @@
 #ifndef CHECKER_REPLAY_REPLAY_H
 #define CHECKER_REPLAY_REPLAY_H
 
-#include "checker/replay/plan.h"
-#include "checker/replay/syncs.h"
+#include "checker/replay/watch.h"
 
 struct check_replay {
     bool stuck;
@@ -30,21 +29,9 @@ struct check_replay {
     size_t cycle_count;
     uint32_t loose; /* the first op that did not wait for what others waited for, so that a wildcard
                        gets the message it took; TRACE_NO: none */
-    bool
-        strayed; /* a wildcard took another message than recorded, so that its rank left the record */
-    bool crossed; /* two ops met that did not meet in the trace: */
+    bool strayed;   /* a wildcard took another message than recorded: its rank left the record */
+    bool crossed;   /* two ops met that did not meet in the trace: */
     uint32_t crossing, met;
-};
-
-/* Told what happens, in an order that could be real: every op as it is posted (`passed` false), and
- * as its rank goes on. */
-struct replay_watch {
-    void (*event)(void *context, uint32_t op, bool passed);
-    void *context;
-    const struct check_syncs *syncs; /* none goes on before the other has come so far; NULL: nothing
-                                        is learnt. Not where ranks have threads */
-    bool as_seen; /* threads of a rank wait for each other as they happened to: an op is posted when
-                     those have passed that were over before it began */
 };
 
 /* `watch` may be NULL. */

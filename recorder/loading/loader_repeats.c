@@ -365,6 +365,15 @@ static void state_add(struct walk *walk, uint64_t **state, size_t *count, size_t
         (*state)[(*count)++] = value;
 }
 
+/* Of how many numbers the state consists. */
+static size_t state_size(const struct walk *walk)
+{
+    size_t count = 1 + 3 * (size_t)walk->loader->trace->ranks + walk->queue_count;
+    for (size_t i = 0; i < walk->queue_count; i++)
+        count += walk->queues[i].tail - walk->queues[i].head;
+    return count;
+}
+
 /* Where everybody is, and what waits. */
 static uint64_t *state_now(struct walk *walk, size_t *count, size_t *room)
 {
@@ -434,8 +443,10 @@ static void look(struct walk *walk)
         inside = walk->walkers[rank].repeat && walk->walkers[rank].left > 2;
     if (!inside)
         return;
-    uint64_t *state = state_now(walk, &count, &room);
     walk->rounds++;
+    if (walk->state && walk->rounds < 2 * walk->state_at && state_size(walk) != walk->state_count)
+        return; /* another one, and too early to keep it: where a rank runs ahead, it is large */
+    uint64_t *state = state_now(walk, &count, &room);
     if (walk->state && count == walk->state_count &&
         memcmp(state, walk->state, count * sizeof *state) == 0) {
         leave_out(walk);

@@ -101,10 +101,9 @@ struct sim_collective {
     int next_prefix;
     struct sim_dependences causes; /* exploration: what led to the arrivals that matter */
     int error;
-    bool broken;       /* its root has given up: nobody gets anything */
-    bool guarded;      /* some member's buffers are watched */
-    unsigned needless; /* exploration: members that wait for nothing they need: needs.h */
-    int shortly;       /* members that came the short way */
+    bool broken;                           /* its root has given up: nobody gets anything */
+    bool guarded;                          /* some member's buffers are watched */
+    int shortly;                           /* members that came the short way */
     const struct sim_datatype *short_type; /* what they brought; NULL: nothing */
     size_t short_count;
     uint64_t *values;    /* of each, kept for the next time; NULL: none yet */

@@ -37,6 +37,7 @@ static struct sim_collective *collective_new(struct sim_context *context, uint64
     }
     struct sim_collective_call **calls = collective->calls;
     memset(calls, 0, (size_t)context->size * sizeof(struct sim_collective_call *));
+    context->world->wait_needlessly = sim_collectives_wait_needlessly;
     collective->context = context;
     collective->kind = NULL;
     collective->next = NULL;
@@ -44,7 +45,6 @@ static struct sim_collective *collective_new(struct sim_context *context, uint64
     collective->size = context->size;
     collective->arrived = collective->completed = collective->next_prefix = 0;
     collective->shortly = 0;
-    collective->needless = 0;
     collective->guarded = collective->broken = false;
     collective->error = MPI_SUCCESS;
     collective->running = NULL;
@@ -394,8 +394,6 @@ void sim_collectives_settle(struct sim_context *context)
         if (!at->arrived)
             continue;
         settle(at);
-        if (context->world->exploring)
-            sim_collective_count_needless(at);
         if (at->completed == at->size)
             sim_collective_retire(at);
     }
@@ -461,8 +459,6 @@ static bool arrive(struct sim_collective_call *call)
     if (context->world->troubled)
         settle(collective);
     bool others = collective->arrived < collective->size;
-    if (context->world->exploring)
-        sim_collective_count_needless(collective);
     if (collective->completed == collective->size)
         sim_collective_retire(collective);
     return others;

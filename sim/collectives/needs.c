@@ -76,22 +76,33 @@ static bool needs(const struct sim_collective *collective, int rank, int member)
     return needs_of_all(call, rank, member);
 }
 
-static bool waits_needlessly(const struct sim_collective *collective, int rank)
+/* `missing` is the first member that has not come. */
+static bool waits_needlessly(const struct sim_collective *collective, int rank, int missing)
 {
-    for (int member = 0; member < collective->size; member++)
+    for (int member = missing; member < collective->size; member++)
         if (!collective->calls[member] && needs(collective, rank, member))
             return false;
     return true;
 }
 
-void sim_collective_count_needless(struct sim_collective *collective)
+static bool anybody_waits_needlessly(const struct sim_collective *collective)
 {
-    struct sim_world *world = collective->context->world;
-    unsigned count = 0;
+    int missing = 0;
+    while (missing < collective->size && collective->calls[missing])
+        missing++;
     for (int rank = 0; !collective->shortly && rank < collective->size; rank++) {
         const struct sim_collective_call *call = collective->calls[rank];
-        count += call && !call->done && waits_needlessly(collective, rank);
+        if (call && !call->done && waits_needlessly(collective, rank, missing))
+            return true;
     }
-    world->needless += count - collective->needless;
-    collective->needless = count;
+    return false;
+}
+
+bool sim_collectives_wait_needlessly(const struct sim_world *world)
+{
+    for (const struct sim_context *context = world->contexts; context; context = context->next)
+        for (const struct sim_collective *at = context->first_collective; at; at = at->next)
+            if (anybody_waits_needlessly(at))
+                return true;
+    return false;
 }

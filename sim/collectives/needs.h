@@ -6,7 +6,7 @@
 
 #include "sim/collectives/call.h"
 
-/* Counts them among the world's, for exploring worlds: after everything that may change it. In the monitor. */
-void sim_collective_count_needless(struct sim_collective *collective);
+/* Whether anybody does. In the monitor. */
+bool sim_collectives_wait_needlessly(const struct sim_world *world);
 
 #endif

@@ -307,10 +307,15 @@ static void note_choice(struct sim_world *world, const struct option *option)
     sim_dependences_add(taker, at);
 }
 
-/* That ranks wait where they need not is what was asked for. */
-static bool must_wait(const struct sim_world *world)
+/* Had somebody gone on whom MPI need not have wait, there might be more to choose from. */
+static void note_needless(struct sim_world *world)
 {
-    return world->options.strict_collectives || world->options.send_model != SIM_SEND_EAGER;
+    const struct sim_world_options *options = &world->options;
+    bool asked = options->strict_collectives || options->send_model != SIM_SEND_EAGER;
+    if (!world->exploring || asked || world->chooser.log.gaps & SIM_GAP_WAITING)
+        return;
+    if (world->needless || (world->wait_needlessly && world->wait_needlessly(world)))
+        world->chooser.log.gaps |= SIM_GAP_WAITING;
 }
 
 static bool grant_one(struct sim_world *world)
@@ -334,8 +339,7 @@ static bool grant_one(struct sim_world *world)
         } else {
             if (world->exploring)
                 note_choice(world, option);
-            if (world->needless && !must_wait(world))
-                world->chooser.log.gaps |= SIM_GAP_WAITING;
+            note_needless(world);
             if (option->receive)
                 grant_receive(option);
             else

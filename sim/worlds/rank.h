@@ -314,9 +314,9 @@ struct sim_world {
     struct sim_context *contexts; /* all communicators' shared parts, newest first */
     uint32_t context_ids;
     bool exploring; /* delays wildcards and logs what an explorer needs: base/dependence_sets.h */
-    unsigned
-        needless; /* then: who waits for others although MPI may let them go on: collectives/needs.h */
-    struct sim_request *delayed, **delayed_tail; /* wildcards waiting for quiescence */
+    unsigned needless; /* then: ranks that a window has wait, although MPI may let them go on */
+    bool (*wait_needlessly)(const struct sim_world *); /* in collectives; NULL: there was none */
+    struct sim_request *delayed, **delayed_tail;       /* wildcards waiting for quiescence */
     struct sim_partitioned *partitioned,
         *partitioned_unmet;           /* all partitioned requests; those without another side */
     struct sim_blocked_probe *looks;  /* blocked in a probe or a Waitany until quiescence */
