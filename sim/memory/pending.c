@@ -67,12 +67,23 @@ void sim_pending_release(struct sim_rank *rank)
     rank->pending = NULL;
 }
 
+static void tell_strays(struct sim_pending *pending)
+{
+    for (; pending->stray_count; pending->stray_count--) {
+        const struct sim_pending_stray *stray = &pending->strays[pending->stray_count - 1];
+        record_note_of(stray->operation, stray->site, "B001", stray->text);
+    }
+}
+
 void sim_pending_finish(struct sim_rank *rank)
 {
-    const struct sim_pending *pending = rank->pending;
+    struct sim_pending *pending = rank->pending;
     rank->world->rooms->window_flush(rank);
     if (!pending)
         return;
+    lock(pending);
+    tell_strays(pending);
+    unlock(pending);
     if (rank->history && !pending->instrumented)
         record_gap("windows", 1, "loads and stores of window memory (B003; --memory sees them)");
     if (rank->company.threads)
@@ -484,10 +495,7 @@ bool sim_pending_end(struct sim_rank *rank, const void *owner)
     if (!pending || !pending->count)
         return false;
     lock(pending);
-    for (; pending->stray_count; pending->stray_count--) {
-        const struct sim_pending_stray *stray = &pending->strays[pending->stray_count - 1];
-        record_note_of(stray->operation, stray->site, "B001", stray->text);
-    }
+    tell_strays(pending);
     bool told = false;
     for (size_t i = 0; i < pending->count; i++)
         if (owns(&pending->entries[i], owner)) {
@@ -528,6 +536,7 @@ void sim_pending_heard(struct sim_rank *rank)
     if (!pending || !pending->orphans)
         return;
     lock(pending);
+    tell_strays(pending);
     for (size_t i = 0; i < pending->count; i++) {
         const struct sim_pending_entry *entry = &pending->entries[i];
         if (entry->orphan && entry->checksum &&
@@ -542,7 +551,7 @@ void sim_pending_heard(struct sim_rank *rank)
     unlock(pending);
 }
 
-/* Owned by the rank: sim_pending_end tells it. */
+/* Owned by the rank, which tells it when something of its is over. */
 static void keep_stray(struct sim_pending *pending, uint32_t operation, const void *site,
                        const char *text)
 {
