@@ -270,6 +270,7 @@ struct around {
     uint64_t pc;
     int level;
     uint64_t block;
+    bool within_others; /* functions are looked for in others, too, and in their classes */
 };
 
 /* Where a static variable is, which clang says by its place in a table; 0: it is none. */
@@ -340,7 +341,12 @@ static bool find_unit(Dwarf *dwarf, uint64_t pc, Dwarf_Die *unit)
 static bool is_block(int tag)
 {
     return tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine ||
-           tag == DW_TAG_subprogram || tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
+           tag == DW_TAG_subprogram;
+}
+
+static bool is_class(int tag)
+{
+    return tag == DW_TAG_structure_type || tag == DW_TAG_class_type;
 }
 
 static bool is_variable(int tag)
@@ -374,6 +380,8 @@ static void descend(struct debug_file *file, struct debug_scope *scope, Dwarf_Di
                 scope->function = dwarf_dieoffset(&child);
             }
             descend(file, scope, &child, inner, depth + 1);
+        } else if (around.within_others && (is_block(tag) || is_class(tag))) {
+            descend(file, scope, &child, around, depth + 1);
         }
     } while (!dwarf_siblingof(&child, &child));
 }
@@ -390,8 +398,11 @@ const struct debug_scope *debug_variables_at(struct debug_file *file, uint64_t p
         return &none;
     }
     Dwarf_Die unit;
-    if (find_unit(file->dwarf, pc, &unit) && of_c(&unit))
-        descend(file, scope, &unit, (struct around){.pc = pc}, 0);
+    if (!find_unit(file->dwarf, pc, &unit) || !of_c(&unit))
+        return scope;
+    descend(file, scope, &unit, (struct around){.pc = pc}, 0);
+    if (!scope->function) /* a lambda's, or a local class's */
+        descend(file, scope, &unit, (struct around){.pc = pc, .within_others = true}, 0);
     return scope;
 }
 
@@ -418,7 +429,7 @@ static void list_statics(struct debug_file *file, Dwarf_Die *die, int depth)
             const struct debug_variable *added = &file->statics.variables[before];
             if (file->statics.count > before && (!added->address || added->moves))
                 file->statics.count = before;
-        } else if (tag == DW_TAG_namespace || is_block(tag)) {
+        } else if (tag == DW_TAG_namespace || is_block(tag) || is_class(tag)) {
             list_statics(file, &child, depth + 1);
         }
     } while (!dwarf_siblingof(&child, &child));

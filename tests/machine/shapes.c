@@ -1,6 +1,8 @@
 /* Variables of every type that debug information can tell of, and functions in whose frames variables live: compiled with debug information
- * by the test that looks at it (test_debug.c). */
+ * by the test that looks at it (test_debug.c); the second half by compilers of C++. */
 #include "shapes.h"
+
+#ifndef __cplusplus
 
 #include <complex.h>
 #include <string.h>
@@ -377,3 +379,223 @@ void shape_frames(shape_look *look, int length)
     arrays(look, length, given);
     inlined(look);
 }
+
+#else
+
+/* ---- of C++ ---- */
+
+#include <cstring>
+
+#define ENTRIES(array) ((int)(sizeof(array) / sizeof *(array)))
+
+template <typename any> constexpr shape_kind kind_of()
+{
+    return SHAPE_OPAQUE;
+}
+template <> constexpr shape_kind kind_of<short>()
+{
+    return SHAPE_INTEGER;
+}
+template <> constexpr shape_kind kind_of<int>()
+{
+    return SHAPE_INTEGER;
+}
+template <> constexpr shape_kind kind_of<wchar_t>()
+{
+    return SHAPE_INTEGER;
+}
+template <> constexpr shape_kind kind_of<float>()
+{
+    return SHAPE_FLOATING;
+}
+template <> constexpr shape_kind kind_of<double>()
+{
+    return SHAPE_FLOATING;
+}
+#define ONE(type, member)                                                                          \
+    {                                                                                              \
+        offsetof(type, member), sizeof(type::member), 1, kind_of<decltype(type::member)>(),        \
+            #member, NULL                                                                          \
+    }
+#define AS(type, member, kind, points)                                                             \
+    {                                                                                              \
+        offsetof(type, member), sizeof(type::member), 1, kind, #member, points                     \
+    }
+
+namespace space
+{
+struct first {
+    int one;
+    double two;
+    static int shared;
+    static const float fixed;
+};
+int first::shared = 3;
+const float first::fixed = 2;
+struct second {
+    short alone;
+    bool truth;
+};
+class heir : public first, public second
+{
+  public:
+    wchar_t wide;
+    static double own[3];
+    char last;
+    void ask(shape_look *look, double &given);
+};
+double heir::own[3];
+static heir shape_heirs[2];
+float shape_far[4];
+namespace inner
+{
+static int shape_farther[2][3];
+}
+} /* namespace space */
+struct with_methods {
+    virtual ~with_methods()
+    {
+    }
+    int number;
+    float after;
+};
+enum class level : short { LOW };
+enum class tiny : unsigned char { LEAST };
+struct kinds {
+    level of_two;
+    tiny of_one;
+    enum { PLAIN } of_four;
+    space::first *leads;
+    space::second within;
+};
+struct refers {
+    int number;
+    int &other;
+};
+struct to_members {
+    int number;
+    int space::first::*where;
+};
+struct of_nothing {
+    decltype(nullptr) nothing;
+    int number;
+};
+with_methods shape_with_methods;
+kinds shape_kinds;
+static int target;
+refers shape_refers = {1, target};
+to_members shape_to_members;
+of_nothing shape_of_nothing;
+int &shape_reference = target;
+space::heir *shape_pointer;
+
+/* What a class's methods are found by comes first; its name is the compiler's. */
+static const shape_row
+    heir_rows[] = {ONE(space::heir, one),   ONE(space::heir, two),  ONE(space::heir, alone),
+                   ONE(space::heir, truth), ONE(space::heir, wide), ONE(space::heir, last)},
+    kind_rows[] = {AS(kinds, of_two, SHAPE_INTEGER, NULL),
+                   AS(kinds, of_one, SHAPE_OPAQUE, NULL),
+                   AS(kinds, of_four, SHAPE_INTEGER, NULL),
+                   AS(kinds, leads, SHAPE_OPAQUE, "struct first"),
+                   {offsetof(kinds, within.alone), sizeof(short), 1, SHAPE_INTEGER, "alone", NULL},
+                   {offsetof(kinds, within.truth), 1, 1, SHAPE_OPAQUE, "truth", NULL}},
+    refer_rows[] = {ONE(refers, number),
+                    {sizeof(void *), sizeof(void *), 1, SHAPE_OPAQUE, "other", NULL}},
+    method_rows[] = {{0, sizeof(void *), 1, SHAPE_OPAQUE, "", NULL},
+                     {sizeof(void *), sizeof(int), 1, SHAPE_INTEGER, "number", NULL},
+                     {sizeof(void *) + sizeof(int), sizeof(float), 1, SHAPE_FLOATING, "after",
+                      NULL}},
+    int_rows[] = {{0, sizeof(int), 1, SHAPE_INTEGER, NULL, NULL}},
+    float_rows[] = {{0, sizeof(float), 1, SHAPE_FLOATING, NULL, NULL}},
+    double_rows[] = {{0, sizeof(double), 1, SHAPE_FLOATING, NULL, NULL}};
+
+#define VARIABLE(name, variable, element, count, type, rows)                                       \
+    {                                                                                              \
+        name, &variable, sizeof(element), count, false, type, rows, ENTRIES(rows), 0               \
+    }
+#define OPAQUE(variable, type)                                                                     \
+    {                                                                                              \
+#variable, &variable, sizeof variable, 1, false, type, NULL, 0, 0                          \
+    }
+extern "C" const shape shapes[] = {
+    VARIABLE("shape_heirs", space::shape_heirs, space::heir, 2, "heir", heir_rows),
+    VARIABLE("shared", space::first::shared, int, 1, "int", int_rows),
+    VARIABLE("fixed", space::first::fixed, float, 1, "float", float_rows),
+    VARIABLE("own", space::heir::own, double, 3, "double", double_rows),
+    VARIABLE("shape_far", space::shape_far, float, 4, "float", float_rows),
+    VARIABLE("shape_farther", space::inner::shape_farther, int, 6, "int", int_rows),
+    VARIABLE("shape_with_methods", shape_with_methods, with_methods, 1, "struct with_methods",
+             method_rows),
+    VARIABLE("shape_kinds", shape_kinds, kinds, 1, "struct kinds", kind_rows),
+    VARIABLE("shape_refers", shape_refers, refers, 1, "struct refers", refer_rows),
+    OPAQUE(shape_to_members, "struct to_members"),
+    OPAQUE(shape_of_nothing, "struct of_nothing"),
+    {"shape_pointer", &shape_pointer, sizeof(space::heir), 0, true, "heir", heir_rows,
+     ENTRIES(heir_rows), 0},
+    {"shape_reference", NULL, sizeof(int), 0, true, "int", int_rows, ENTRIES(int_rows), 0},
+};
+extern "C" const int shape_count = ENTRIES(shapes);
+
+#define LOOK(look, ...)                                                                            \
+    do {                                                                                           \
+        const shape_local locals[] = {__VA_ARGS__};                                                \
+        look(__builtin_frame_address(0), locals, ENTRIES(locals), 1);                              \
+    } while (0)
+
+/* A reference has no address that the language tells. */
+void space::heir::ask(shape_look *look, double &given)
+{
+    float mine[3] = {(float)given};
+    LOOK(look, {"given", NULL, 0, 1, false, false}, {"mine", mine, 3, 1, false, false});
+}
+
+namespace space
+{
+namespace inner
+{
+static __attribute__((noinline)) void ask(shape_look *look, int number)
+{
+    LOOK(look, {"number", &number, 1, 1, false, false});
+}
+} /* namespace inner */
+} /* namespace space */
+
+static __attribute__((noinline)) void throws(shape_look *look)
+{
+    try {
+        int tried[3] = {1};
+        LOOK(look, {"tried", tried, 3, 1, true, false});
+        throw tried[0];
+    } catch (int number) {
+        int caught = number;
+        LOOK(look, {"caught", &caught, 1, 1, true, false});
+    }
+}
+
+extern "C" void shape_frames(shape_look *look, int length)
+{
+    double given = length;
+    auto closure = [](shape_look *asked, short last) {
+        {
+            static double kept[2];
+            double numbers[4] = {(double)last};
+            LOOK(asked, {"numbers", numbers, 4, 1, true, false},
+                 {"last", &last, 1, 1, false, false}, {"kept", kept, 2, 1, true, false});
+        }
+    };
+    struct local {
+        static void ask(shape_look *look)
+        {
+            short mine[2] = {0, 1};
+            LOOK(look, {"mine", mine, 2, 1, false, false});
+        }
+    };
+    space::shape_heirs[0].ask(look, given);
+    space::inner::ask(look, space::inner::shape_farther[0][0]);
+    throws(look);
+    closure(look, 3);
+    local::ask(look);
+    LOOK(look, {"given", &given, 1, 1, false, false}, {"length", &length, 1, 1, false, false});
+}
+
+#endif

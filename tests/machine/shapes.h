@@ -6,6 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Elements: more of its dimensions are the run's than are looked at. */
 #define SHAPE_UNKNOWN SIZE_MAX
 
@@ -22,8 +26,8 @@ struct shape_row {
 /* A variable. */
 struct shape {
     const char *name;
-    const void *address;
-    size_t size, count; /* of an element; of a pointer that of what it points to, and 0 */
+    const void *address; /* NULL: its name tells it */
+    size_t size, count;  /* of an element; of a pointer that of what it points to, and 0 */
     bool pointer;
     const char *type; /* NULL: it points to void */
     const struct shape_row *rows;
@@ -34,8 +38,8 @@ struct shape {
 /* A local variable, or a parameter. */
 struct shape_local {
     const char *name;
-    const void *address;
-    size_t count; /* 0: a pointer */
+    const void *address; /* NULL: not known */
+    size_t count;        /* 0: a pointer */
     int level;
     bool inner; /* of a block within its function */
     bool open;  /* an array whose length the run tells */
@@ -51,5 +55,9 @@ void shape_frames(shape_look *look, int length);
 
 /* Bytes that have a bit of the bit fields of `shape_bits`. */
 void shape_bits_used(bool used[], size_t size);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
