@@ -529,11 +529,9 @@ static void questions(void)
 static void counts_are_right(void)
 {
     const struct sim_pending *pending = self->pending;
-    size_t writes = 0, freed_sends = 0;
-    for (size_t i = 0; i < entry_count; i++) {
+    size_t writes = 0;
+    for (size_t i = 0; i < entry_count; i++)
         writes += entries[i]->written;
-        freed_sends += entries[i]->orphan;
-    }
     HOLDS(pending->count == entry_count, "%zu are under way, not %zu", (size_t)pending->count,
           entry_count);
     HOLDS(pending->writes == writes, "%zu write, not %zu", pending->writes, writes);
