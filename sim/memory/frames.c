@@ -58,10 +58,8 @@ void sim_frames_find(struct sim_frames *frames)
     struct walk walk = {.frames = frames};
     frames->count = 0;
     _Unwind_Backtrace(visit, &walk);
-    if (!frames->count)
-        return;
-    const struct debug_frame *last = &frames->frames[frames->count - 1];
     for (int i = 0; i < frames->count; i++) {
+        const struct debug_frame *last = &frames->frames[frames->count - 1];
         frames->frames[i].stack_low = frames->frames[0].registers[STACK_POINTER];
         frames->frames[i].stack_high = last->cfa ? last->cfa : last->registers[STACK_POINTER];
     }

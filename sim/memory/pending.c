@@ -750,7 +750,7 @@ void sim_pending_access(struct sim_rank *rank, uintptr_t address, size_t size, b
     if (!pending->count && rank != sim_current_rank)
         return;
     lock(pending);
-    if (look(rank, address, size, write, site) && size <= 16 && rank == sim_current_rank)
+    if (look(rank, address, size, write, site) && rank == sim_current_rank)
         set_safe(rank, address);
     unlock(pending);
 }

@@ -1,9 +1,12 @@
 /* Operations under way, and whoever touches their memory, against a map with a place for each byte: random regions that operations begin
  * with, of random types, guarded, freed and ended; loads, stores and calls beside them, memory given up, and questions whether there is
- * anything. What is told is what the map says: of which operation, of which of its sides, and by how far in.
+ * anything. What is told is what the map says: of which operation, of which of its sides, and by how far in. Then a rank that nobody
+ * watches; what is said of buffers that were not looked at; and buffers that wait to be filled, against the map, too.
  * SIMRUN_SOAK=N tries N rounds, from SIMRUN_SEED on. */
 #include "recorder/recorder.h"
 #include "recorder/recording.h"
+#include "sim/memory/accesses.h"
+#include "sim/memory/held.h"
 #include "sim/memory/pending.h"
 #include "sim/memory/quiet.h"
 #include "sim/worlds/rank.h"
@@ -11,6 +14,7 @@
 #include "tests/dice.h"
 #include "tests/sim/datatype_naive.h"
 #include "tests/tap.h"
+#include "traces/trace/coverage.h"
 
 #include <mpi.h>
 #include <mpix.h>
@@ -654,41 +658,320 @@ static void compare_all(const struct trace *trace)
     HOLDS(next == said_count, "%zu notes, not %zu", next, said_count);
 }
 
+static struct trace *traced(const struct sim_world_options *options, int (*body)(void *, int),
+                            enum trace_outcome *outcome)
+{
+    struct failure failure = {0};
+    struct recording *recording =
+        recording_new((uint32_t)options->ranks, RECORD_LEVEL_OPS, &failure);
+    struct sim_world *world = sim_world_new(options, &failure);
+    *outcome = sim_world_run(world, body, recording);
+    struct recording_result result = {.outcome = *outcome, .program = "pending", .model = "eager"};
+    sim_world_free(world);
+    struct trace *trace = recording_load(recording, &result, &failure);
+    recording_ranks_release(recording);
+    recording_free(recording);
+    return trace;
+}
+
 static void test(bool seen, const char *name)
 {
     struct sim_world_options options;
-    struct failure failure = {0};
+    enum trace_outcome outcome;
     sim_world_options_init(&options);
     options.ranks = 1;
     options.memory = instrumented = seen;
     *wrong = '\0';
     said_count = 0;
     looked_at = notes_asked = 0;
-    struct recording *recording = recording_new(1, RECORD_LEVEL_OPS, &failure);
-    struct sim_world *world = sim_world_new(&options, &failure);
-    struct recording_result result = {
-        .outcome = sim_world_run(world, run, recording), .program = "pending", .model = "eager"};
-    sim_world_free(world);
-    struct trace *trace = recording_load(recording, &result, &failure);
+    struct trace *trace = traced(&options, run, &outcome);
     if (trace && !*wrong)
         compare_all(trace);
-    tap_is_str(!trace                               ? failure.text
-               : result.outcome != OUTCOME_FINISHED ? "it did not come to its end"
-                                                    : wrong,
-               "", "%s", name);
+    tap_is_str(!trace || outcome != OUTCOME_FINISHED ? "it did not come to its end" : wrong, "",
+               "%s", name);
     tap_ok(notes_asked > 100 && looked_at > 1000, "... of %d things told, and %d others",
            notes_asked, looked_at);
     trace_free(trace);
-    recording_ranks_release(recording);
-    recording_free(recording);
+}
+
+/* ---- nobody watches ---- */
+
+static int unwatched(void *context, int rank)
+{
+    struct sim_region region = {(uintptr_t)memory, sim_datatype_get(MPI_BYTE), 8, true, "buffer"};
+    struct sim_used used = {memory, region.type, 8, true, "buffer"};
+    (void)context, (void)rank;
+    MPI_Init(NULL, NULL);
+    self = sim_current_rank;
+    HOLDS(!self->pending, "it is watched");
+    sim_pending_add(self, &region, 1, "Irecv", owners);
+    sim_pending_used("Pack", &used, 1, memory);
+    sim_pending_also(self, owners, owners + 1);
+    sim_pending_operation(self, owners, 1);
+    sim_pending_freed(self, owners);
+    sim_pending_heard(self);
+    HOLDS(!sim_pending_any(self) && !sim_pending_end(self, owners), "something is under way");
+    HOLDS(!sim_pending_lose(self, (uintptr_t)memory, 8, SIM_LOST_FREE, NULL), "something is lost");
+    self->safe_low = (uintptr_t)memory;
+    self->safe_size = 0;
+    __tsan_read_range(memory, 8);
+    HOLDS(!sim_access_matters(), "an access matters");
+    HOLDS(self->safe_size == 0, "a range makes all safe");
+    __tsan_write4(memory);
+    HOLDS(self->safe_low == 0 && self->safe_size == UINTPTR_MAX, "not all is safe");
+    sim_current_rank = NULL;
+    sim_thread_parent = self;
+    __tsan_write4(memory);
+    __tsan_write_range(memory, 8);
+    sim_thread_parent = NULL;
+    __tsan_write4(memory);
+    __tsan_read_range(memory, 8);
+    sim_current_rank = self;
+    MPI_Finalize();
+    return 0;
+}
+
+static void test_unwatched(void)
+{
+    struct sim_world_options options;
+    struct failure failure = {0};
+    sim_world_options_init(&options);
+    options.ranks = 1;
+    *wrong = '\0';
+    struct sim_world *world = sim_world_new(&options, &failure);
+    if (sim_world_run(world, unwatched, NULL) != OUTCOME_FINISHED)
+        HOLDS(false, "it did not come to its end");
+    sim_world_free(world);
+    tap_is_str(wrong, "", "of a rank that nobody watches nothing is kept or told");
+}
+
+/* ---- what was not looked at ---- */
+
+enum { UNUSUAL = 7777, LOOKED_AT = 1024 };
+
+static void unseen_large(void)
+{
+    self->pending->unseen_large = UNUSUAL;
+}
+static void unseen_collectives(void)
+{
+    self->pending->unseen_collectives = UNUSUAL;
+}
+static void untyped(void)
+{
+    self->pending->untyped = UNUSUAL;
+}
+static void untold(void)
+{
+    self->pending->untold = UNUSUAL;
+}
+static void unbounded(void)
+{
+    self->pending->unbounded = UNUSUAL;
+}
+static void kept_beyond(void)
+{
+    self->pending->kept = UNUSUAL;
+}
+static void unpacked(void)
+{
+    self->unpacked = UNUSUAL;
+}
+static void beside(void)
+{
+    self->company.beside = UNUSUAL;
+}
+
+static const struct unseen {
+    void (*set)(void);
+    bool memory, before; /* loads and stores are seen; the program was built before */
+    const char *check, *words;
+} unseen[] = {{unseen_large, false, false, "buffers", "pending buffers above 1048576 bytes"},
+              {unseen_collectives, false, false, "buffers", "of nonblocking collectives"},
+              {untyped, false, false, "types", "of a program without debug information"},
+              {untold, false, false, "types", "whose type no variable tells"},
+              {unbounded, false, false, "bounds", "of which nothing says where they end"},
+              {unpacked, false, false, "types", "what was unpacked"},
+              {kept_beyond, false, true, "memory", "in a program that was built before"},
+              {kept_beyond, false, false, NULL, NULL},
+              {beside, true, false, "threads", "beside other threads of the rank"},
+              {beside, false, false, NULL, NULL}};
+static const struct unseen *asked;
+
+/* Then many regions of one operation, some of which have no byte. */
+static int unseen_run(void *context, int rank)
+{
+    static struct sim_region many[LOOKED_AT + 20];
+    (void)rank;
+    recording_rank_begin(context);
+    MPI_Init(NULL, NULL);
+    self = sim_current_rank;
+    for (int i = 0; i < LOOKED_AT + 20; i++)
+        many[i] = (struct sim_region){(uintptr_t)memory + (uintptr_t)i % ROOM,
+                                      sim_datatype_get(MPI_BYTE), i % 100 != 99, false, "buffer"};
+    sim_pending_add(self, many, LOOKED_AT + 20, "Isend", owners);
+    HOLDS(self->pending->count == LOOKED_AT, "%zu regions are looked at",
+          (size_t)self->pending->count);
+    sim_pending_end(self, owners);
+    self->pending->kept = 0;
+    asked->set();
+    MPI_Finalize();
+    return 0;
+}
+
+static void test_unseen(void)
+{
+    *wrong = '\0';
+    for (size_t i = 0; i < sizeof unseen / sizeof *unseen; i++) {
+        struct sim_world_options options;
+        enum trace_outcome outcome;
+        sim_world_options_init(&options);
+        options.ranks = 1;
+        asked = &unseen[i];
+        options.memory = asked->memory;
+        options.memory_unseen = asked->before;
+        struct trace *trace = traced(&options, unseen_run, &outcome);
+        int gaps = 0;
+        for (size_t k = 0; trace && k < trace->coverage->count; k++) {
+            const struct coverage_gap *gap = &trace->coverage->gaps[k];
+            if (gap->count != UNUSUAL)
+                continue;
+            gaps++;
+            HOLDS(asked->check && !strcmp(gap->check, asked->check) &&
+                      strstr(gap->text, asked->words),
+                  "row %zu: %s: %s", i, gap->check, gap->text);
+        }
+        HOLDS(gaps == (asked->check != NULL), "row %zu: %d gaps", i, gaps);
+        trace_free(trace);
+    }
+    tap_is_str(wrong, "", "what was not looked at is a gap of its own, and nothing else is");
+}
+
+/* ---- buffers that wait to be filled ---- */
+
+static void filled_later(void)
+{
+    static const unsigned char poison[] = {0xa5, 0x6f, 0x72, 0x41};
+    unsigned char before[ROOM], after[ROOM], came[ROOM];
+    struct entry *mine[SIDES];
+    struct sim_region regions[SIDES];
+    bool uses[ROOM] = {false}, written = false, clear = true;
+    size_t bytes = 0;
+    int count = naive_between(1, SIDES);
+    for (size_t i = 0; i < ROOM; i++)
+        before[i] = memory[i] = (unsigned char)naive_between(0, 63);
+    memcpy(after, before, ROOM);
+    for (int i = 0; i < count; i++) {
+        size_t n;
+        mine[i] = entry_new();
+        mine[i]->written = true;
+        regions[i] = region_of(mine[i]);
+        ptrdiff_t *order = naive_bytes(&mine[i]->naive, mine[i]->count, &n);
+        clear &= !mine[i]->twice;
+        for (size_t k = 0; k < n; k++) { /* in the order in which they travel */
+            size_t at = (size_t)((ptrdiff_t)mine[i]->base + order[k]);
+            after[at] = poison[k % 4];
+        }
+        for (size_t at = 0; at < ROOM; at++) {
+            clear &= !(uses[at] && mine[i]->uses[at]);
+            uses[at] |= mine[i]->uses[at];
+        }
+        bytes += n;
+        free(order);
+    }
+    struct sim_held *held = clear ? sim_held_new(self, regions, (size_t)count) : NULL;
+    if (clear)
+        HOLDS(!held == !bytes, "%zu bytes are %sheld", bytes, held ? "" : "not ");
+    if (held) {
+        HOLDS(!memcmp(memory, after, ROOM), "other bytes are poisoned");
+        ptrdiff_t shift = sim_held_shift(held);
+        HOLDS(shift % 64 == 0, "the other memory is aligned otherwise");
+        for (size_t i = 0; i < ROOM; i++)
+            if (uses[i]) {
+                unsigned char *there = (unsigned char *)((uintptr_t)&memory[i] + (uintptr_t)shift);
+                HOLDS(*there == before[i], "what was at byte %zu is not kept", i);
+                *there = came[i] = (unsigned char)(naive_between(0, 2) ? before[i] : 200);
+            }
+        if (naive_between(0, 1)) {
+            size_t at = (size_t)naive_between(0, ROOM - 1);
+            memory[at] ^= 0x80;
+            after[at] ^= 0x80;
+            written = uses[at];
+        }
+        HOLDS(sim_held_end(held) == written, "that it was written to is not %d", written);
+        for (size_t i = 0; i < ROOM; i++)
+            HOLDS(memory[i] == (uses[i] ? came[i] : after[i]), "byte %zu at the end", i);
+    }
+    for (int i = 0; i < count; i++)
+        entry_free(mine[i]);
+}
+
+static int late_run(void *context, int rank)
+{
+    const struct sim_world_options *options = &sim_current_rank->world->options;
+    (void)rank;
+    recording_rank_begin(context);
+    MPI_Init(NULL, NULL);
+    self = sim_current_rank;
+    self->world->late_count = 0;
+    for (uint64_t i = 0; i < 6; i++) {
+        bool late = options->late_receives &&
+                    (!options->late_to || (i >= options->late_from && i < options->late_to));
+        HOLDS(sim_held_is_late(self) == late, "operation %d is not %d", (int)i, late);
+    }
+    for (round_number = 0; round_number < 300 && options->late_receives && !options->late_to;
+         round_number++) {
+        naive_state = round_number;
+        filled_later();
+    }
+    struct sim_region apart[] = {
+        {(uintptr_t)memory, sim_datatype_get(MPI_BYTE), 1, true, "buffer"},
+        {(uintptr_t)memory + ((uintptr_t)1 << 31), sim_datatype_get(MPI_BYTE), 1, true, "buffer"},
+        {(uintptr_t)memory, sim_datatype_get(MPI_BYTE), 0, true, "buffer"}};
+    HOLDS(!sim_held_new(self, apart, 2), "what lies apart is held");
+    HOLDS(!sim_held_new(self, apart + 2, 1), "what is empty is held");
+    sim_held_free(NULL);
+    MPI_Finalize();
+    return 0;
+}
+
+/* In worlds that are not late, late as a whole, and late for two of the operations, of which the program is told. */
+static void test_held(void)
+{
+    *wrong = '\0';
+    for (int i = 0; i < 3; i++) {
+        struct sim_world_options options;
+        enum trace_outcome outcome;
+        int gaps = 0, notes = 0;
+        sim_world_options_init(&options);
+        options.ranks = 1;
+        options.late_receives = i > 0;
+        options.late_from = i == 2 ? 2 : 0;
+        options.late_to = i == 2 ? 4 : 0;
+        options.late_told = i == 2;
+        struct trace *trace = traced(&options, late_run, &outcome);
+        for (size_t k = 0; trace && k < trace->coverage->count; k++)
+            gaps += !strcmp(trace->coverage->gaps[k].check, "delivery")
+                        ? (int)trace->coverage->gaps[k].count
+                        : 0;
+        for (size_t k = 0; trace && k < trace->note_count; k++)
+            notes += !strcmp(trace->notes[k].code, "B001");
+        HOLDS(outcome == OUTCOME_FINISHED && gaps == (i == 1), "world %d: %d gaps", i, gaps);
+        HOLDS(notes == (i == 2 ? 2 : 0), "world %d: %d notes", i, notes);
+        trace_free(trace);
+    }
+    tap_is_str(wrong, "", "buffers that wait hold the bytes of the map, and no others");
 }
 
 int main(void)
 {
-    tap_plan(4);
+    tap_plan(7);
     seeds = dice_seeds(150);
     test(true, "what is told where loads and stores are seen is what a map of bytes says");
     test(false, "... where only what has changed is seen");
+    test_unwatched();
+    test_unseen();
+    test_held();
     free(said);
     return tap_done();
 }
