@@ -17,6 +17,8 @@ struct built {
     uint32_t node_rank[ROWS_MAX], forward[ROWS_MAX];
     uint32_t count_op[ROWS_MAX], note_op[ROWS_MAX], note_node[ROWS_MAX];
     uint32_t from[ROWS_MAX], to[ROWS_MAX], type[ROWS_MAX];
+    uint32_t wait[ROWS_MAX], start[ROWS_MAX], completed[ROWS_MAX], fold_op[ROWS_MAX];
+    struct trace_times times[ROWS_MAX];
 };
 
 static uint32_t some(uint64_t *dice, uint32_t count)
@@ -51,6 +53,9 @@ static void build_ops(struct built *b, uint64_t *dice)
         b->adjoint_of[i] = op.adjoint_of = some(dice, i);
         op.count = i;
         trace_add_op(b->trace, &op);
+        if (dice_below(dice, 3) == 0)
+            b->times[i] = (struct trace_times){.begin_ns = 10 + i, .end_ns = 30 + i};
+        trace_set_times(b->trace, i, b->times[i].begin_ns, b->times[i].end_ns);
     }
 }
 
@@ -81,6 +86,18 @@ static void build_rows(struct built *b, uint64_t *dice)
     }
 }
 
+static void build_waits(struct built *b, uint64_t *dice)
+{
+    for (uint32_t i = 0; i < b->rows && b->ops; i++) {
+        b->wait[i] = dice_below(dice, b->ops);
+        b->start[i] = dice_below(dice, b->ops);
+        b->completed[i] = dice_below(dice, 2);
+        trace_add_wait(b->trace, b->wait[i], b->start[i], b->completed[i]);
+        b->fold_op[i] = dice_below(dice, b->ops);
+        trace_add_fold(b->trace, &(struct trace_fold){.op = b->fold_op[i], .times = i});
+    }
+}
+
 static bool is_op(const struct trace *trace, uint32_t index, uint32_t known)
 {
     return known == TRACE_NO ? index == TRACE_NO
@@ -107,7 +124,9 @@ static bool ops_are_right(const struct built *b)
             const struct trace_op *op = &trace->ops[at++];
             good = op->count == i && op->rank == rank && trace_op_seq(trace, op) == seq++ &&
                    is_node(trace, op->node, b->op_node[i]) &&
-                   is_op(trace, trace_op_adjoint_of(trace, op), b->adjoint_of[i]);
+                   is_op(trace, trace_op_adjoint_of(trace, op), b->adjoint_of[i]) &&
+                   trace_op_times(trace, op).begin_ns == b->times[i].begin_ns &&
+                   trace_op_times(trace, op).end_ns == b->times[i].end_ns;
         }
     }
     return good && trace->rank_begin[RANKS] == at;
@@ -173,6 +192,54 @@ static bool rows_are_right(const struct built *b)
     return good;
 }
 
+/* Rows of one wait stand together, in the order in which they came; the first that completes a start is
+ * what the start knows. */
+static bool waits_are_right(const struct built *b)
+{
+    const struct trace *trace = b->trace;
+    uint32_t request[ROWS_MAX];
+    size_t at = 0;
+    memset(request, 0xff, sizeof request);
+    for (uint32_t op = 0; op < trace->op_count; op++)
+        for (uint32_t i = 0; i < b->rows; i++) {
+            if (!is_op(trace, op, b->wait[i]))
+                continue;
+            const struct trace_wait *row = &trace->waits[at++];
+            if (at > trace->wait_count || row->wait != op || row->completed != b->completed[i] ||
+                !is_op(trace, row->start, b->start[i]))
+                return false;
+            if (row->completed && request[b->start[i]] == TRACE_NO)
+                request[b->start[i]] = op;
+        }
+    for (uint32_t op = 0; op < trace->op_count; op++)
+        if (trace->ops[op].request != request[trace->ops[op].count])
+            return false;
+    for (size_t i = 0; i < trace->fold_count; i++)
+        if (!is_op(trace, trace->folds[i].op, b->fold_op[trace->folds[i].times]))
+            return false;
+    return at == trace->wait_count && trace->fold_count == (b->ops ? b->rows : 0);
+}
+
+static bool rises(const uint32_t *keys, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++)
+        if (keys[i - 1] > keys[i])
+            return false;
+    return true;
+}
+
+/* A table whose rows stand in order stays where it is. */
+static bool finishes_in_place(const struct built *b, struct failure *failure, bool *finished)
+{
+    const struct trace *trace = b->trace;
+    const void *ops = trace->ops, *nodes = trace->nodes, *waits = trace->waits;
+    bool in_order = rises(b->op_rank, b->ops);
+    *finished = trace_finish(b->trace, failure);
+    return (trace->ops == ops || !in_order) &&
+           (trace->nodes == nodes || !rises(b->node_rank, b->nodes)) &&
+           (trace->waits == waits || !in_order || !rises(b->wait, b->ops ? b->rows : 0));
+}
+
 /* Each pass of a rank has one row, from its first operation to its last. */
 static bool passes_are_right(const struct built *b)
 {
@@ -201,19 +268,23 @@ static bool passes_are_right(const struct built *b)
 static void random_traces(void)
 {
     uint64_t dice = 3;
-    int wrong[5] = {0}, unfinished = 0;
+    int wrong[7] = {0}, unfinished = 0;
     for (int i = 0; i < TRACES; i++) {
         struct built b = {.trace = trace_new(RANKS)};
         struct failure failure = {0};
         build_nodes(&b, &dice);
         build_ops(&b, &dice);
         build_rows(&b, &dice);
-        unfinished += !trace_finish(b.trace, &failure);
+        build_waits(&b, &dice);
+        bool finished;
+        wrong[6] += !finishes_in_place(&b, &failure, &finished);
+        unfinished += !finished;
         wrong[0] += !ops_are_right(&b);
         wrong[1] += !nodes_are_right(&b);
         wrong[2] += !edges_are_right(&b);
         wrong[3] += !rows_are_right(&b);
         wrong[4] += !passes_are_right(&b);
+        wrong[5] += !waits_are_right(&b);
         trace_free(b.trace);
     }
     tap_is_int(unfinished, 0, "%d random traces finish", TRACES);
@@ -222,6 +293,8 @@ static void random_traces(void)
     tap_is_int(wrong[2], 0, "edges join the same nodes, in one order, each once");
     tap_is_int(wrong[3], 0, "notes and counts belong to the same operations and nodes");
     tap_is_int(wrong[4], 0, "a pass reaches from its first operation to its last");
+    tap_is_int(wrong[5], 0, "waits and loops are those of the same operations, in their order");
+    tap_is_int(wrong[6], 0, "and nothing is moved that stands in order");
 }
 
 /* ---- requests ---- */
@@ -260,9 +333,31 @@ static void link_from(enum op_kind kind, enum given given, bool other_rank_first
     trace_free(trace);
 }
 
+/* Nothing is added to a trace that has as many operations as can be told apart; it is not finished then. */
+static void full_trace(void)
+{
+    struct trace *trace = trace_new(1);
+    struct failure failure = {0};
+    struct trace_plain_op op = trace_op_none(0, OP_COMPUTE);
+    tap_ok(op.peer == TRACE_NONE && op.tag == TRACE_NONE && op.peer_matched == TRACE_NONE &&
+               op.tag_matched == TRACE_NONE && op.count_matched == -1 && op.comm == TRACE_NO &&
+               op.request == TRACE_NO && op.node == TRACE_NO && op.adjoint_of == TRACE_NO &&
+               op.match == TRACE_NO && op.site == TRACE_NO && op.state == STATE_COMPLETE,
+           "an operation of which nothing is known has nothing");
+    trace_add_op(trace, &op);
+    trace->op_count = TRACE_OPS_MAX;
+    tap_ok(trace_add_op(trace, &op) == TRACE_NO && trace->op_count == TRACE_OPS_MAX,
+           "a full trace takes no operation");
+    trace->op_count = 1;
+    tap_ok(!trace_finish(trace, &failure) && failure.code == FAILURE_INTERNAL,
+           "and says so in the end: %s", failure.text);
+    trace_free(trace);
+}
+
 int main(void)
 {
     random_traces();
+    full_trace();
     for (int first = 0; first < 2; first++) {
         link_from(OP_WAITALL, BY_ROW, first);
         for (int given = BY_ROW; given <= NOT_COMPLETED; given++) {
