@@ -34,6 +34,7 @@ static int diff_world_main(void *context, int rank)
         recording_rank_begin(run->watched);
     MPI_Init(NULL, NULL);
     run->world->body();
+    world_calls_left();
     MPI_Finalize();
     return 0;
 }

@@ -18,6 +18,7 @@
 #ifndef TESTS_WORLD_HARNESS_H
 #define TESTS_WORLD_HARNESS_H
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -90,11 +91,20 @@ world_expect(bool holds, const char *file, int line, const char *condition, cons
                (wanted));                                                                          \
     } while (0)
 
+/* A rank's program has left every function of the differentiable library that it has entered: what follows
+ * would be of the wrong place in the program, otherwise. */
+static inline void world_calls_left(void)
+{
+    const struct diff_state *state = MPIX_Rank_slots()[MPIX_SLOT_DIFF];
+    assert(!state || state->depth == 0);
+}
+
 static int world_enter(void *context, int rank)
 {
     struct world_report *report = context;
     MPI_Init(NULL, NULL);
     report->body(rank, report->size);
+    world_calls_left();
     MPI_Finalize();
     return 0;
 }

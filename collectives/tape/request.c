@@ -37,7 +37,6 @@ struct diff_request *request_take(struct diff_tensor *handle, const char *use)
 static void launch(struct diff_node *start)
 {
     start->operation->launch(start, start->adjoint_request);
-    start->adjoint_state = ADJOINT_LAUNCHED;
     request_release_held(start);
 }
 

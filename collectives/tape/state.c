@@ -6,6 +6,7 @@
 #include "collectives/tape/node.h"
 #include "recorder/recorder.h"
 
+#include <assert.h>
 #include <mpix.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -110,6 +111,7 @@ void state_enter_function(struct diff_state *state, const void *site, const char
 
 void state_leave(struct diff_state *state)
 {
+    assert(state->depth > 0);
     if (--state->depth == 0 && state->recorded)
         record_site_leave();
 }

@@ -14,6 +14,7 @@ static int rank_main(void *context, int rank)
     (void)rank;
     MPI_Init(NULL, NULL);
     call->body(call->context);
+    world_calls_left();
     MPI_Finalize();
     return 0;
 }

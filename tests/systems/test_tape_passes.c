@@ -543,6 +543,7 @@ static int enter(void *context, int rank)
     recording_rank_begin(recording);
     MPI_Init(NULL, NULL);
     program(rank, ranks);
+    world_calls_left();
     MPI_Finalize();
     return 0;
 }

@@ -206,7 +206,6 @@ static bool survey(struct matcher *matcher, size_t *receives)
     const struct trace *trace = matcher->trace;
     bool done = true;
     matcher->send_count = *receives = 0;
-    matcher->given = false;
     memset(matcher->wanted, 0, sizeof matcher->wanted);
     for (uint32_t i = 0; i < trace->op_count && done; i++) {
         const struct trace_op *op = &trace->ops[i];
