@@ -467,6 +467,37 @@ static void cancel(void)
     ME->rows[op].request = last_row();
 }
 
+/* A wait for one that nobody has started says whom it would be for; itself, where that is nobody or anybody. */
+static void wait_idle(void)
+{
+    MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    int data = 0, index, n, indices[2], tag = ++ME->tag;
+    const int peers[] = {1 - ME->self, ME->self, MPI_PROC_NULL, MPI_ANY_SOURCE};
+    const int says[] = {1 - ME->rank, ME->rank, ME->rank, ME->rank};
+    uint32_t peer = below(4), call = below(4);
+    bool receives = peer == 3 || below(2);
+    MPI_Request *request = &requests[call && below(2)];
+    if (receives)
+        MPI_Recv_init(&data, 1, MPI_INT, peers[peer], tag, ME->named, request);
+    else
+        MPI_Send_init(&data, 1, MPI_INT, peers[peer], tag, ME->named, request);
+    static const int kinds[] = {OP_WAIT, OP_WAITALL, OP_WAITANY, OP_WAITSOME};
+    if (call == 0)
+        MPI_Wait(request, MPI_STATUS_IGNORE);
+    else if (call == 1)
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    else if (call == 2)
+        MPI_Waitany(2, requests, &index, MPI_STATUS_IGNORE);
+    else
+        MPI_Waitsome(2, requests, &n, indices, MPI_STATUSES_IGNORE);
+    struct row *row = row_add(kinds[call]);
+    row->flags = OP_INACTIVE;
+    row->peer = says[peer];
+    row->tag = tag;
+    MPI_Request_free(request);
+    row_add(OP_REQUEST_FREE);
+}
+
 /* At a receive before anything was sent. */
 static void look_early(void)
 {
@@ -562,7 +593,7 @@ static int enter(void *context, int rank)
     MPI_Barrier(MPI_COMM_SELF);
     for (int step = 0; step < STEPS; step++) {
         static void (*const waits[])(bool) = {wait_one, wait_all, wait_any, wait_some};
-        uint32_t which = below(20);
+        uint32_t which = below(21);
         if (which < 6)
             start_message(which < 2);
         else if (which < 9)
@@ -575,6 +606,8 @@ static int enter(void *context, int rank)
             let_go();
         else if (which < 13)
             look_early();
+        else if (which < 14)
+            wait_idle();
         else
             waits[below(4)](below(2));
     }
