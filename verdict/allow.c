@@ -94,19 +94,12 @@ bool allow_matches(const char *rule, const struct finding *finding, const struct
 void allow_mark(struct findings *findings, const struct trace *trace, const char *const *rules,
                 int count)
 {
-    for (bool freed = count > 0; freed;) {
-        freed = false;
-        for (size_t i = 0; i < findings->count; i++) {
-            struct finding *finding = &findings->items[i];
-            char fingerprint[sizeof finding->fingerprint];
-            for (int k = 0; k < count; k++)
-                finding->allowed |= allow_matches(rules[k], finding, trace);
-            if (!finding->allowed || !findings_consequences(findings, i))
-                continue;
-            memcpy(fingerprint, finding->fingerprint, sizeof fingerprint);
-            findings_unfold(findings, fingerprint);
-            freed = true;
-        }
+    for (size_t i = 0; i < findings->count; i++) { /* what is freed comes last, and is met, too */
+        struct finding *finding = &findings->items[i];
+        for (int k = 0; k < count; k++)
+            finding->allowed |= allow_matches(rules[k], finding, trace);
+        if (finding->allowed)
+            findings_unfold(findings, finding->fingerprint);
     }
     if (trace && count) {
         suppress_consequences(findings, 0, trace);

@@ -247,9 +247,13 @@ static void artifacts_are_kept(struct store *store)
                "and come back");
         free(again);
         again = bytes;
+        failure = (struct failure){0};
         int code = store_artifact_get(store, run - 1, name, &again, &size, &failure);
-        tap_ok(code == FAILURE_NOTHING && !again && !size, "another run has none: %s",
-               failure.text);
+        tap_ok(code == FAILURE_NOTHING && !again && !size && failure.code == code &&
+                   strstr(failure.text, name),
+               "another run has none: %s", failure.text);
+        tap_is_int(store_artifact_get(store, run - 1, name, &again, &size, NULL), code,
+                   "nobody need ask why");
         free(bytes);
     }
 }

@@ -88,6 +88,9 @@ static void test_words(void)
                   "length(arch)>0 AND host<>os AND os<>arch",
                   1},
                  {"SELECT count(*) FROM env", 1},
+                 {"SELECT count(*) FROM runs WHERE substr(process,37,1)=':' AND "
+                  "CAST(substr(process,38) AS INTEGER)>0",
+                  3},
                  {"SELECT group_concat(DISTINCT events)='4,0' FROM (SELECT events FROM ranks WHERE "
                   "run_id=1 ORDER BY rank)",
                   1},

@@ -173,6 +173,7 @@ static void waits_and_counts(struct trace *trace)
                 {3, 2, ""},
                 {OPS - 1, 4, "trace: row 1 of waits: is not of a wait"},
                 {OPS, 4, other},
+                {OPS, 0, other},
                 {3, OPS, other},
                 {3, OPS - 1, other}, /* of another rank */
                 {3, 4, other},

@@ -3,6 +3,7 @@
  * the step at which it began. */
 #include "tests/dice.h"
 #include "tests/tap.h"
+#include "traces/trace/memory.h"
 #include "traces/trace/trace.h"
 
 #include <stdlib.h>
@@ -333,6 +334,90 @@ static void link_from(enum op_kind kind, enum given given, bool other_rank_first
     trace_free(trace);
 }
 
+/* ---- adjoints ---- */
+
+enum { MIRRORED = 3000, NODES = 5, SENDS = 0, RECEIVES = 1, COLLECTIVES = 2, NO_SORT = 3 };
+
+static const struct {
+    enum op_kind kind;
+    int sort, mirror;
+} mirror_kinds[] = {{OP_SEND, SENDS, RECEIVES},
+                    {OP_ISEND, SENDS, RECEIVES},
+                    {OP_IRECV, RECEIVES, SENDS},
+                    {OP_RECV, RECEIVES, SENDS},
+                    {OP_ALLREDUCE, COLLECTIVES, COLLECTIVES},
+                    {OP_WAIT, NO_SORT, NO_SORT},
+                    {OP_COMPUTE, NO_SORT, NO_SORT}};
+enum { MIRROR_KINDS = sizeof mirror_kinds / sizeof *mirror_kinds, WAITS = 5 };
+
+struct mirror {
+    uint32_t ops, nodes;
+    uint32_t kind[ROWS_MAX], node[ROWS_MAX], request[ROWS_MAX], given[ROWS_MAX];
+    uint32_t forward[NODES];
+};
+
+/* What operation `op` mirrors: of its sort the how many-th of its node it is, so many-th of the forward
+ * node's, where a wait stands for what it waits for. */
+static uint32_t mirrored(const struct mirror *m, uint32_t op)
+{
+    int sort = mirror_kinds[m->kind[op]].sort, before = 0;
+    if (m->given[op] != TRACE_NO || sort == NO_SORT || m->node[op] >= m->nodes ||
+        m->forward[m->node[op]] >= m->nodes)
+        return m->given[op];
+    for (uint32_t i = 0; i < op; i++)
+        before += m->node[i] == m->node[op] && m->given[i] == TRACE_NO &&
+                  mirror_kinds[m->kind[i]].sort == sort;
+    for (uint32_t i = 0; i < m->ops; i++) {
+        uint32_t meant = m->kind[i] == WAITS && m->request[i] < m->ops ? m->request[i] : i;
+        if (m->node[i] == m->forward[m->node[op]] &&
+            mirror_kinds[m->kind[meant]].sort == mirror_kinds[m->kind[op]].mirror && before-- == 0)
+            return meant;
+    }
+    return TRACE_NO;
+}
+
+static struct trace *mirror_draw(struct mirror *m, uint64_t *dice)
+{
+    struct trace *trace = trace_new(1);
+    m->nodes = dice_below(dice, NODES + 1);
+    m->ops = dice_below(dice, ROWS_MAX + 1);
+    for (uint32_t i = 0; i < m->nodes; i++) {
+        m->forward[i] = some(dice, m->nodes);
+        trace_add_node(
+            trace, &(struct trace_node){
+                       .id = i + 1, .forward = m->forward[i], .site = TRACE_NO, .name = TRACE_NO});
+    }
+    for (uint32_t i = 0; i < m->ops; i++) {
+        m->kind[i] = dice_below(dice, MIRROR_KINDS);
+        struct trace_plain_op op = trace_op_none(0, mirror_kinds[m->kind[i]].kind);
+        op.node = m->node[i] = some(dice, m->nodes);
+        op.request = m->request[i] = m->kind[i] == WAITS ? some(dice, m->ops) : TRACE_NO;
+        op.adjoint_of = m->given[i] = dice_below(dice, 6) ? TRACE_NO : dice_below(dice, m->ops);
+        trace_add_op(trace, &op);
+    }
+    return trace;
+}
+
+static void adjoints_are_mirrored(void)
+{
+    uint64_t dice = 5;
+    int wrong = 0, found = 0;
+    for (int i = 0; i < MIRRORED; i++) {
+        struct mirror m;
+        struct failure failure = {0};
+        struct trace *trace = mirror_draw(&m, &dice);
+        wrong += !trace_link_adjoints(trace, &failure);
+        for (uint32_t op = 0; op < m.ops; op++) {
+            uint32_t wanted = mirrored(&m, op);
+            wrong += trace_op_adjoint_of(trace, &trace->ops[op]) != wanted;
+            found += wanted != m.given[op];
+        }
+        trace_free(trace);
+    }
+    tap_is_int(wrong, 0, "an operation of a backward node mirrors one of the forward node");
+    tap_ok(found > MIRRORED / 4, "which %d do", found);
+}
+
 /* Nothing is added to a trace that has as many operations as can be told apart; it is not finished then. */
 static void full_trace(void)
 {
@@ -358,6 +443,7 @@ int main(void)
 {
     random_traces();
     full_trace();
+    adjoints_are_mirrored();
     for (int first = 0; first < 2; first++) {
         link_from(OP_WAITALL, BY_ROW, first);
         for (int given = BY_ROW; given <= NOT_COMPLETED; given++) {
