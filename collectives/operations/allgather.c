@@ -48,7 +48,7 @@ static struct diff_tensor *mutated(struct diff_node *node, struct diff_tensor *y
     case MUTANT_SLICE_FIRST:
         if (c->receive_counts)
             return NULL;
-        spec.count = spec.result_count = c->count;
+        spec.result_count = c->count;
         return collective_issue(&spec, own_slice(node, y_bar));
     case MUTANT_ALLGATHER_ROOT:
         spec.rule = &rule_reduce;
@@ -100,7 +100,7 @@ static void allgather_launch_as(struct diff_node *node, struct diff_request *adj
     const struct collective *c = node->extra;
     struct collective spec = collective_for_adjoint(node, rule);
     struct diff_tensor *y_bar = collective_y_bar(node, adjoint);
-    spec.count = spec.result_count = c->count;
+    spec.result_count = c->count;
     spec.receive_counts = c->receive_counts;
     spec.receive_begins = c->receive_begins;
     if (node->channel->intercomm) {

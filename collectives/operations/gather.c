@@ -33,7 +33,6 @@ static void gather_launch_as(struct diff_node *node, struct diff_request *adjoin
 {
     const struct collective *c = node->extra;
     struct collective spec = collective_for_adjoint(node, rule);
-    spec.count = c->count;
     spec.result_count = collective_is_member(c) ? c->count : 0;
     spec.send_counts = c->receive_counts;
     spec.send_begins = c->receive_begins;

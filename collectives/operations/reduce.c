@@ -23,7 +23,6 @@ static void reduce_launch(struct diff_node *node, struct diff_request *adjoint)
 {
     const struct collective *c = node->extra;
     struct collective spec = collective_for_adjoint(node, &rule_bcast);
-    spec.count = c->count;
     spec.result_count = collective_is_member(c) ? c->count : 0;
     struct diff_tensor *s = collective_y_bar(node, adjoint);
     if (s->count != c->count)

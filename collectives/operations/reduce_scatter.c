@@ -47,7 +47,6 @@ static void launch_as(struct diff_node *node, struct diff_request *adjoint,
 {
     const struct collective *c = node->extra;
     struct collective spec = collective_for_adjoint(node, rule);
-    spec.count = c->count;
     spec.receive_counts = c->receive_counts;
     spec.receive_begins = c->receive_begins;
     spec.result_count = node->inputs[0]->count;

@@ -40,7 +40,6 @@ static void scan_launch(struct diff_node *node, struct diff_request *adjoint)
 {
     const struct collective *c = node->extra;
     struct collective spec = collective_for_adjoint(node, &rule_allgather);
-    spec.count = c->count;
     spec.result_count = c->count * (size_t)node->channel->size;
     adjoint->parts[0] = collective_issue(&spec, collective_y_bar(node, adjoint));
     if (c->op != MPI_SUM)

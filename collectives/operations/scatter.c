@@ -34,7 +34,6 @@ static void scatter_launch_as(struct diff_node *node, struct diff_request *adjoi
     const struct collective *c = node->extra;
     struct collective spec = collective_for_adjoint(node, rule);
     bool root = collective_is_root(node);
-    spec.count = c->count;
     spec.result_count = root ? node->inputs[0]->count : 0;
     spec.receive_counts = c->send_counts;
     spec.receive_begins = c->send_begins;

@@ -461,7 +461,7 @@ class Mutants:
         if len(rows) < 2 or self.tokens[name].kind != 'name' or self.tokens[name - 1].text == ']':
             return None
         places = [self.place(row, i) for i, row in enumerate(rows)]
-        designated, key = self.tokens[rows[0][0]].text == '[', self.first_field(low, name)
+        designated, key = any(self.tokens[row[0]].text == '[' for row in rows), self.first_field(low, name)
         if self.tokens[rows[0][0]].text == '{' and not designated and not key:
             return None
         for (one, other, place, next_place) in zip(rows, rows[1:], places, places[1:]):
