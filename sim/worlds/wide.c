@@ -24,6 +24,10 @@ enum { CARRIERS_MAX = 256 };
  * that it does not take lines of the cache from those that work. */
 enum { PATIENCE = 3, PAUSES = 8 };
 
+/* In vain, it lets others have its core so often before it sleeps: who wakes up may be given a core on which
+ * another carrier computes, and waits there for milliseconds. */
+enum { YIELDS = 3000 };
+
 struct sim_wide {
     pthread_cond_t work;  /* for carriers: somebody can be resumed, or it is over */
     pthread_cond_t quiet; /* for the host: nobody is carried any more; for the dying: a turn */
@@ -192,6 +196,10 @@ static bool stay_awake(struct sim_world *world)
         sim_awake_pause();
         if (i % PAUSES == 0)
             found = anything_to_do(world) ? found + 1 : 0;
+    }
+    for (int i = 0; i < YIELDS && world->spins && !found; i++) {
+        sched_yield();
+        found = anything_to_do(world);
     }
     sim_awake_lock(world);
     return found;
