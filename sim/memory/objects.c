@@ -248,7 +248,7 @@ bool sim_objects_bound(struct sim_rank *rank, const struct sim_region *region, s
 {
     const struct object *object = rank->objects ? find(rank->objects, hull.low) : NULL;
     char text[256];
-    if (rank->objects && !object && hull.low != region->base)
+    if (rank->objects && !object)
         return bound_outside(rank, region, hull, name, verb);
     size_t beyond =
         object ? sim_region_beyond(region, object->range.start + object->range.size) : 0;
