@@ -32,6 +32,12 @@ const int callers_own_line = __LINE__; void callers_own(struct callers *callers,
     qsort(two, 2, sizeof *two, callers_compare);
     __asm__ volatile("" : : "r"(two) : "memory");
 }
+/* What the first call returns to belongs to the line of the second. */
+int callers_two_lines(int (*call)(int))
+{
+    call(__LINE__); /* here */
+    return call(__LINE__);
+}
 #line 77 "/usr/include/c++/12/bits/any_header.h"
 void callers_header(struct callers *callers, int depth) STEP
 #endif

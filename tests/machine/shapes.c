@@ -373,6 +373,28 @@ static __attribute__((noinline)) void inlined(shape_look *look)
     look(__builtin_frame_address(0), locals, ENTRIES(locals), 1);
 }
 
+static void take(void *address)
+{
+    (void)address;
+}
+static void (*volatile taking)(void *) = take;
+
+/* Those whose addresses are given away are constants before. */
+void shape_still(shape_look *look, int length)
+{
+    int number = 0;
+    double real = 1.5;
+    long whole = 7;
+    struct shape_local locals[] = {{"number", &number, 1, 1, false, false},
+                                   {"real", &real, 1, 1, false, false},
+                                   {"whole", &whole, 1, 1, false, false}};
+    taking(&number);
+    taking(&real);
+    taking(&whole);
+    look(__builtin_frame_address(0), locals, ENTRIES(locals), 1);
+    shape_number += number + length;
+}
+
 void shape_frames(shape_look *look, int length)
 {
     double given[4] = {0};
@@ -487,6 +509,7 @@ refers shape_refers = {1, target};
 to_members shape_to_members;
 of_nothing shape_of_nothing;
 int &shape_reference = target;
+decltype(nullptr) shape_nothings[3];
 space::heir *shape_pointer;
 
 /* What a class's methods are found by comes first; its name is the compiler's. */

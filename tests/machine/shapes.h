@@ -52,6 +52,8 @@ typedef void shape_look(void *frame_address, const struct shape_local *locals, i
 extern const struct shape shapes[];
 extern const int shape_count;
 void shape_frames(shape_look *look, int length);
+/* Of a function that was optimised: parameter `length` is in registers alone. */
+void shape_still(shape_look *look, int length);
 
 /* Bytes that have a bit of the bit fields of `shape_bits`. */
 void shape_bits_used(bool used[], size_t size);

@@ -88,6 +88,15 @@ static int __attribute__((noinline)) compare(const void *one, const void *other)
     return (one > other) - (one < other);
 }
 
+/* The line whose number it is given is the one that it is called from. */
+static int __attribute__((noinline)) is_called_from(int line)
+{
+    char expected[40];
+    snprintf(expected, sizeof expected, "callers.c:%d", line);
+    look_at_line(__builtin_return_address(0), expected);
+    return 0;
+}
+
 int main(void)
 {
     void *program = compiled("callers", "own", "-g -O1", 0);
@@ -114,6 +123,10 @@ int main(void)
         callers.kinds = kinds;
         callers.next[kinds[0] == 'o' ? 0 : kinds[0] == 'h' ? 1 : 2](&callers, 1);
     }
+    int (*two_lines)(int (*)(int));
+    *(void **)&two_lines = dlsym(program, "callers_two_lines");
+    callers.kinds = "two lines";
+    two_lines(is_called_from);
     tap_is_int(wrong, 0, "%d questions: the innermost call in the program's own source", asked);
     tap_ok(own_ones > 100 && none_ones > 100, "there are such, and others: %d and %d", own_ones,
            none_ones);

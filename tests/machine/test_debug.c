@@ -2,10 +2,12 @@
  * the code, where they are, how many elements they have, and which number lies at which byte of their types. From gcc and from clang, as it is
  * and optimised. */
 #include "sim/debug/variables.h"
+#include "tests/dice.h"
 #include "tests/machine/shapes.h"
 #include "tests/tap.h"
 
 #include <dlfcn.h>
+#include <dwarf.h>
 #include <link.h>
 #include <stdlib.h>
 
@@ -213,6 +215,104 @@ static void blocks_are(void)
                       "block of look %d at %d", i, k);
 }
 
+/* An optimised one: what has an address lies there all the time, what is in registers does not. */
+static void look_at_still(void *frame_address, const struct shape_local *locals, int count,
+                          int levels)
+{
+    uintptr_t pc = (uintptr_t)__builtin_return_address(0), base = (uintptr_t)frame_address;
+    struct debug_frame frame = {.pc = pc, .bias = bias, .cfa = base + 16, .known = 1u << 6};
+    frame.registers[6] = base;
+    const struct debug_scope *scope = debug_variables_at(file, pc - 1 - bias);
+    HOLDS(scope->levels == levels, "%d levels of an optimised function", scope->levels);
+    for (int i = 0; i < count; i++) {
+        const struct debug_variable *variable = find(scope, locals[i].name);
+        uintptr_t address = 0;
+        HOLDS(variable && variable->still && !variable->moves &&
+                  debug_evaluate(&variable->place, &variable->frame_base, &frame, &address) ==
+                      DEBUG_MEMORY &&
+                  address == (uintptr_t)locals[i].address,
+              "%s does not lie still", locals[i].name);
+    }
+    const struct debug_variable *variable = find(scope, "length");
+    HOLDS(!variable || variable->moves, "what is in registers lies still");
+    looks++;
+}
+
+/* ---- lengths that the run tells ---- */
+
+static Dwarf_Op bound_ops[DEBUG_BOUNDS_MAX][2];
+
+/* Its value is that of an expression, or what lies at a place of the stack. Whether it is known. */
+static bool bound_draw(uint64_t *state, struct debug_bound *bound, uintptr_t *cell,
+                       struct debug_frame *frame, uint64_t *value)
+{
+    Dwarf_Op *ops = bound_ops[cell - (uintptr_t *)frame->stack_low];
+    *value = 1 + dice_below(state, 6);
+    *bound = (struct debug_bound){.value = {ops, 2}, .last = dice_below(state, 2)};
+    ops[0] = (Dwarf_Op){.atom = DW_OP_const8u, .number = *value};
+    ops[1] = (Dwarf_Op){.atom = DW_OP_stack_value};
+    bool known = true;
+    switch (dice_below(state, 8)) {
+    case 0: /* too many for any memory */
+        ops[0].number = (uint64_t)1 << 60;
+        known = false;
+        break;
+    case 1: /* nowhere */
+        bound->value.count = 0;
+        known = false;
+        break;
+    case 2: /* in a register that the call did not preserve */
+        ops[0] = (Dwarf_Op){.atom = DW_OP_reg1};
+        bound->value.count = 1;
+        known = false;
+        break;
+    case 3: /* in a variable that lies elsewhere */
+        bound->held = true;
+        bound->value.count = 1;
+        ops[0].number = dice_below(state, 2) ? frame->stack_low - 1 : frame->stack_high - 7;
+        known = false;
+        break;
+    case 4:
+        bound->held = true;
+        bound->value.count = 1;
+        ops[0].number = (uintptr_t)cell;
+        *cell = *value;
+        break;
+    case 5:
+        bound->held = true;
+        break;
+    case 6: /* the expression's result is the number itself */
+        bound->value.count = 1;
+        break;
+    default:
+        break;
+    }
+    *value += bound->last;
+    return known;
+}
+
+static void lengths_are(void)
+{
+    uintptr_t cells[DEBUG_BOUNDS_MAX];
+    struct debug_frame frame = {.stack_low = (uintptr_t)cells,
+                                .stack_high = (uintptr_t)(cells + DEBUG_BOUNDS_MAX)};
+    uint64_t state = 1;
+    for (int i = 0; i < 4000; i++) {
+        struct debug_variable variable = {.count = 1 + dice_below(&state, 5),
+                                          .bound_count =
+                                              (int)dice_below(&state, DEBUG_BOUNDS_MAX + 1)};
+        size_t expected = variable.count;
+        for (int k = 0; k < variable.bound_count; k++) {
+            uint64_t value;
+            bool known = bound_draw(&state, &variable.bounds[k], &cells[k], &frame, &value);
+            expected = known ? expected * value : 0;
+        }
+        HOLDS(debug_count(&variable, &frame) == expected, "length %d: %zu, not %zu", i,
+              debug_count(&variable, &frame), expected);
+    }
+    tap_is_str(wrong, "", "lengths that the run tells are products of what is known, or not known");
+}
+
 /* ---- both ---- */
 
 /* Bit fields, and types at the border of what is taken apart. */
@@ -273,6 +373,10 @@ static void file_is(const char *how, const char *compiler, bool frames)
         call(look_at, 5);
         blocks_are();
         HOLDS(looks == (of_classes ? 7 : 5), "%d looks", looks);
+    } else {
+        *(void **)&call = dlsym(library, "shape_still");
+        call(look_at_still, 5);
+        HOLDS(looks == 1, "nothing was looked at");
     }
 #endif
     tap_is_str(wrong, "", "%s: variables of frames are where the language says", how);
@@ -281,15 +385,17 @@ static void file_is(const char *how, const char *compiler, bool frames)
 int main(void)
 {
     char command[100];
-    tap_plan(15);
+    tap_plan(18);
     if (!mkdtemp(folder)) {
         tap_ok(false, "there is a folder");
         return tap_done();
     }
     debug_lock();
+    lengths_are();
     file_is("gcc", "gcc -O0", true);
     file_is("clang", "clang -O0 -fno-omit-frame-pointer", true);
-    file_is("gcc-optimised", "gcc -O2", false);
+    file_is("gcc-optimised", "gcc -O2 -fno-omit-frame-pointer", false);
+    file_is("clang-optimised", "clang -O2 -fno-omit-frame-pointer", false);
     file_is("old-gcc", "gcc -gdwarf-4 -O0", true);
     file_is("g++", "g++ -x c++ -O0", true);
     file_is("old-g++", "g++ -x c++ -gdwarf-4 -O0", true);

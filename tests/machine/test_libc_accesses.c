@@ -2,6 +2,7 @@
  * loops over their arguments; and they do what the real ones do. */
 #include "tests/machine/watched.h"
 
+#include <errno.h>
 #include <strings.h>
 #include <unistd.h>
 
@@ -235,7 +236,9 @@ static double files(int v, bool call, bool checked)
     }
 }
 
-/* %s reads its text; with a precision at most so many bytes of it. Numbers may have a precision as well. */
+/* %s reads its text; with a precision at most so many bytes of it. Numbers may have a precision as well; %m takes no argument. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
 static double prints(int v, bool call, bool checked)
 {
     const char *format = put(3, v % 3 ? "%d %s %9f %s|" : "%2$s %1$d"),
@@ -246,11 +249,11 @@ static double prints(int v, bool call, bool checked)
         format = put(3, "%c%ld%lld %p %Lf %s %%");
     int most = v % 10 == 0 ? 3 : v / 10 % 8 - 1; /* negative: none */
     if (v % 5 == 0)
-        format = put(3, v % 10 == 0 ? "%.3s %i" : "%-5.2f%-.*s %.3d|%*s");
+        format = put(3, v % 10 == 0 ? "%.3s %i" : "%m%-5.2f%-.*s %.3d|%*s");
     if (!call) {
         char text[120];
-        int length = v % 10 == 5  ? snprintf(text, sizeof text, "%-5.2f%-.*s %.3d|%*s", 2.5, most,
-                                             one, v, 7, two)
+        errno = ENOENT;
+        int length = v % 10 == 5  ? snprintf(text, sizeof text, format, 2.5, most, one, v, 7, two)
                      : v % 5 == 0 ? snprintf(text, sizeof text, "%.3s %i", one, v)
                      : v % 3 == 0 ? snprintf(text, sizeof text, "%c%ld%lld %p %Lf %s %%", v, 5L,
                                              6LL, (void *)memory, 0.5L, one)
@@ -271,6 +274,7 @@ static double prints(int v, bool call, bool checked)
         return 0;
     }
     rewind(file);
+    errno = ENOENT;
 #define PRINT_AS(...)                                                                              \
     (v % 4 == 0   ? (checked ? CALL_CHECKED(sprintf, to, 0, 120, format, __VA_ARGS__)              \
                              : CALL(sprintf, to, format, __VA_ARGS__))                             \
@@ -278,8 +282,6 @@ static double prints(int v, bool call, bool checked)
                              : CALL(snprintf, to, room, format, __VA_ARGS__))                      \
                   : (checked ? CALL_CHECKED(fprintf, file, 0, format, __VA_ARGS__)                 \
                              : CALL(fprintf, file, format, __VA_ARGS__)))
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
     if (v % 10 == 5)
         return PRINT_AS(2.5, most, one, v, 7, two);
     if (v % 5 == 0)
@@ -287,8 +289,8 @@ static double prints(int v, bool call, bool checked)
     if (v % 3 == 0)
         return PRINT_AS(v, 5L, 6LL, (void *)memory, 0.5L, one);
     return PRINT_AS(v, one, 2.5, two);
-#pragma GCC diagnostic pop
 }
+#pragma GCC diagnostic pop
 
 /* Where a conversion ends, and the first byte that is none of it. */
 static double numbers(int v, bool call, bool bases)
