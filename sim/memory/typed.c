@@ -44,17 +44,41 @@ static void try(struct look *look, const struct debug_variable *variable, uintpt
                 size_t count);
 static bool begins_at(const struct look *look, uintptr_t address);
 
+/* The displacements in bytes that a type was made of, whatever else leaves its bytes where they are. */
+struct places {
+    const struct sim_contents *contents;
+    size_t count, before; /* of large ones, whose number and lengths come first */
+};
+
+static struct places places_of(const struct sim_datatype *type)
+{
+    const struct sim_contents *contents = type->contents;
+    while (contents &&
+           (contents->combiner == MPI_COMBINER_DUP || contents->combiner == MPI_COMBINER_RESIZED))
+        contents = contents->types[0]->contents;
+    bool of_blocks = contents && contents->combiner == MPI_COMBINER_HINDEXED_BLOCK;
+    if (!contents || (contents->combiner != MPI_COMBINER_STRUCT &&
+                      contents->combiner != MPI_COMBINER_HINDEXED && !of_blocks))
+        return (struct places){NULL, 0, 0};
+    size_t count = contents->large ? (size_t)contents->counts[0] : contents->address_count;
+    return (struct places){contents, count, of_blocks ? 2 : 1 + count};
+}
+
+static uintptr_t place_at(const struct places *places, size_t i)
+{
+    const struct sim_contents *contents = places->contents;
+    return contents->large ? (uintptr_t)contents->counts[places->before + i]
+                           : (uintptr_t)contents->addresses[i];
+}
+
 /* Displacements from one variable to others, which may be its neighbours: all that it reaches beyond
  * `end` begins where a variable does. */
 static bool leads_to_variables(const struct look *look, uintptr_t end)
 {
-    const struct sim_contents *contents = look->region->type->contents;
+    struct places places = places_of(look->region->type);
     bool any = false;
-    if (look->region->count != 1 || !contents || contents->large ||
-        (contents->combiner != MPI_COMBINER_STRUCT && contents->combiner != MPI_COMBINER_HINDEXED))
-        return false;
-    for (size_t i = 0; i < contents->address_count; i++) {
-        uintptr_t at = look->region->base + (uintptr_t)contents->addresses[i];
+    for (size_t i = 0; i < places.count && look->region->count == 1; i++) {
+        uintptr_t at = look->region->base + place_at(&places, i);
         if (at < end)
             continue;
         if (!begins_at(look, at))
@@ -633,6 +657,10 @@ static uint64_t key_of(const struct sim_region *region, const void *site,
     for (size_t i = 0; i < type->run_count && i < RUNS; i++, factor += 2)
         key += ((uint64_t)type->runs[i].offset ^ type->runs[i].length << 32) * factor[0] +
                (type->runs[i].count ^ (uint64_t)type->runs[i].stride << 32) * factor[1];
+    /* two blocks side by side are one run */
+    struct places places = places_of(type);
+    for (size_t i = 0; i < places.count && i < RUNS; i++)
+        key = (key ^ place_at(&places, i)) * odd[2];
     factor = odd + 7 + 2 * RUNS;
     /* who called whom */
     key += sim_frames_key(__builtin_frame_address(0), factor, FRAMES);

@@ -14,6 +14,8 @@ struct buffer {
     const char *place;
     bool pointed;      /* to: where it ends, a pointer does not say */
     const char *block; /* the variable's name, where it lives in a block within its function */
+    bool next;         /* it is one element, and where it ends another variable begins, */
+    bool next_is_two;  /* an array of two */
 };
 
 /* Called from the function whose variable it is. */

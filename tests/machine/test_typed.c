@@ -1,8 +1,9 @@
-/* Buffers against the variables that they lie in (buffers.c): variables of six types in fourteen places, sent as each of eight datatypes, in as many
+/* Buffers against the variables that they lie in (buffers.c): variables of six types in places of many kinds, sent as each of eight datatypes, in as many
  * elements as there are, fewer and more. What C says of the variable tells whether the number is one of its numbers, and where
- * it ends. */
+ * it ends. Datatypes that lead from one variable to the next; and blocks that are left. */
 #include "sim/memory/objects.h"
 #include "sim/memory/pending.h"
+#include "sim/memory/scope.h"
 #include "sim/memory/typed.h"
 #include "sim/worlds/rank.h"
 #include "tests/machine/buffers.h"
@@ -28,7 +29,7 @@ enum { MOVED = sizeof moved / sizeof *moved };
 
 static bool known; /* objects are */
 static char wrong[300];
-static int fitting, misfits;
+static int fitting, misfits, neighbours;
 
 /* Of characters moved: in what is no character they must not end within a number, nor be as many as the numbers. */
 static bool expected_right(const struct buffer *buffer, int m, size_t count, size_t elements)
@@ -44,7 +45,7 @@ static bool expected_right(const struct buffer *buffer, int m, size_t count, siz
     return true;
 }
 
-static void *allocated[16];
+static void *allocated[64];
 static int allocations;
 
 static void *allocate(size_t size)
@@ -53,6 +54,84 @@ static void *allocate(size_t size)
     if (known)
         sim_objects_add(memory, size, __builtin_return_address(0));
     return memory;
+}
+
+/* ---- one variable and the next ---- */
+
+enum maker { STRUCT, HINDEXED, BLOCKS, MAKERS };
+enum wrapping { NONE, DUP, RESIZED, WRAPPINGS };
+
+/* So many blocks of so many elements each, one behind the other. */
+static MPI_Datatype made_of(int m, enum maker maker, bool large, enum wrapping wrapping, int blocks,
+                            int each)
+{
+    MPI_Datatype types[3] = {moved[m].type, moved[m].type, moved[m].type}, type, wrapped;
+    MPI_Aint places[3];
+    MPI_Count wide_places[3], wide_lengths[3];
+    int lengths[3];
+    for (int i = 0; i < 3; i++) {
+        wide_lengths[i] = lengths[i] = each;
+        wide_places[i] = places[i] = i * each * (int)moved[m].size;
+    }
+    if (maker == STRUCT && large)
+        MPI_Type_create_struct_c(blocks, wide_lengths, wide_places, types, &type);
+    else if (maker == STRUCT)
+        MPI_Type_create_struct(blocks, lengths, places, types, &type);
+    else if (maker == HINDEXED && large)
+        MPI_Type_create_hindexed_c(blocks, wide_lengths, wide_places, types[0], &type);
+    else if (maker == HINDEXED)
+        MPI_Type_create_hindexed(blocks, lengths, places, types[0], &type);
+    else if (large)
+        MPI_Type_create_hindexed_block_c(blocks, each, wide_places, types[0], &type);
+    else
+        MPI_Type_create_hindexed_block(blocks, each, places, types[0], &type);
+    if (wrapping == NONE)
+        return type;
+    if (wrapping == DUP)
+        MPI_Type_dup(type, &wrapped);
+    else
+        MPI_Type_create_resized(type, 0, 64, &wrapped);
+    MPI_Type_free(&type);
+    return wrapped;
+}
+
+/* Blocks that begin where variables do are meant; what begins within one, or reaches over from another, is not. */
+static void ask_neighbours(const struct buffer *buffer)
+{
+    int m = 0;
+    while (moved[m].size != buffer->size || moved[m].kind != buffer->kind)
+        m++;
+    for (int way = 0; way < MAKERS * WRAPPINGS * 2; way++)
+        for (int blocks = 1; blocks < (buffer->next_is_two ? 4 : 3); blocks++) {
+            enum maker maker = (enum maker)(way % MAKERS);
+            MPI_Datatype type =
+                made_of(m, maker, way / MAKERS % 2, (enum wrapping)(way / MAKERS / 2), blocks,
+                        blocks == 1 ? 2 : 1);
+            struct sim_region region = {(uintptr_t)buffer->at, sim_datatype_get(type), 1, false,
+                                        "buffer"};
+            struct sim_scope scope;
+            bool right = blocks == 2;
+            enum sim_typed typed =
+                sim_typed_check(sim_current_rank, &region, "Send", "reads", &scope);
+            neighbours++;
+            if (typed != (right ? SIM_TYPED_RIGHT : SIM_TYPED_WRONG) && !*wrong)
+                snprintf(wrong, sizeof wrong,
+                         "%d blocks of datatype %d over neighbours, made in way %d: answer %d",
+                         blocks, m, way, typed);
+            MPI_Type_free(&type);
+        }
+}
+
+/* ---- blocks that are left ---- */
+
+static struct sim_scope inner;
+
+static void ask_left(bool left)
+{
+    for (int i = 0; i < 2; i++) /* what is remembered is the same */
+        if (sim_scope_left(&inner) != left && !*wrong)
+            snprintf(wrong, sizeof wrong, "that the block of %s is left is not %d", inner.variable,
+                     left);
 }
 
 /* Of another rank, and of absolute addresses. */
@@ -73,6 +152,12 @@ static void ask_nothing(const struct buffer *buffer)
 
 static void ask(const struct buffer *buffer)
 {
+    if (!buffer->at)
+        ask_left(true);
+    if (buffer->next)
+        ask_neighbours(buffer);
+    if (!buffer->at || buffer->next || (!known && strstr(buffer->place, "list")))
+        return;
     ask_nothing(buffer);
     for (int m = 0; m < MOVED; m++) {
         size_t fit = buffer->size * buffer->count / moved[m].size,
@@ -112,6 +197,10 @@ static void ask(const struct buffer *buffer)
             bool scoped =
                 !right || (buffer->block ? scope.file && !strcmp(scope.variable, buffer->block)
                                          : !scope.file);
+            if (scope.file) {
+                inner = scope;
+                ask_left(false);
+            }
             fitting += right;
             misfits += !right;
             if ((!said || !scoped || !same) && !*wrong)
@@ -159,6 +248,6 @@ int main(void)
 {
     tap_plan(3);
     test("gcc");
-    tap_ok(fitting > 200 && misfits > 200, "of both kinds there are enough");
+    tap_ok(fitting > 200 && misfits > 200 && neighbours > 200, "of both kinds there are enough");
     return tap_done();
 }
