@@ -547,7 +547,6 @@ void sim_pending_heard(struct sim_rank *rank)
     }
     remove_of(rank, pending, 0);
     pending->orphans = 0;
-    everything_unsafe(rank);
     unlock(pending);
 }
 

@@ -298,6 +298,7 @@ static void step(struct sim_rank *rank)
         HOLDS(errno == 78, "an error of free");
         note_freed(object->at, object->size);
         note_kept(object->at, object->size);
+        HOLDS(!stale || all_are(object->at, object->size, STALE), "what is kept back");
         object->at = NULL;
     } else {
         changes = false;
@@ -342,6 +343,24 @@ static void too_much(struct sim_rank *rank)
     __wrap_free(object.at);
 }
 
+/* As much as is kept back at all, and a byte more. */
+static void largest(struct sim_rank *rank)
+{
+    for (size_t more = 0; more < 2; more++) {
+        size_t size = ((size_t)4 << 20) + more;
+        void *memory = __wrap_malloc(size);
+        uintptr_t at = (uintptr_t)memory;
+        __wrap_free(memory);
+        if (!more) {
+            last_count = 1; /* all others had to go */
+            last_freed[0] = (struct stretch){at, at + size};
+        }
+        ask_freed(rank, at);
+        ask_freed(rank, at + size - 1);
+        last_count = 0;
+    }
+}
+
 static void body(int number, int size)
 {
     struct sim_rank *rank = sim_current_rank;
@@ -354,6 +373,7 @@ static void body(int number, int size)
         step(rank);
     if (!SANITIZED) /* whose malloc ends the program */
         too_much(rank);
+    largest(rank);
     for (int i = 0; i < OBJECTS / 2; i++)
         __wrap_free(objects[i].at);
     expect(true, "it came to its end");

@@ -369,11 +369,13 @@ static void access(bool by_thread)
     static const size_t sizes[] = {1, 2, 4, 8, 16, 3, 24, 60};
     size_t at = (size_t)naive_between(0, ROOM - 60), size = sizes[naive_between(0, 7)];
     bool write = naive_between(0, 1), inside = false, any = entry_count;
+    self->within_op = !naive_between(0, 5); /* which may read what it is given */
     for (size_t i = 0; i < entry_count; i++) {
         struct entry *entry = entries[i];
         bool *told = write ? &entry->write_told : &entry->read_told;
         inside |= entry->low < at + size && entry->high > at;
-        if ((!write && !entry->written) || *told || !touches(entry, at, at + size))
+        if ((!write && !entry->written) || *told || self->within_op ||
+            !touches(entry, at, at + size))
             continue;
         *told = true;
         if (by_thread && stray_count == STRAYS_MAX)
@@ -394,7 +396,9 @@ static void access(bool by_thread)
     if (by_thread)
         sim_thread_parent = NULL;
     sim_current_rank = rank;
-    stretch_is_safe(at, size, !by_thread && any && size != 3 && size < 17, inside);
+    stretch_is_safe(at, size, !by_thread && any && !self->within_op && size != 3 && size < 17,
+                    inside);
+    self->within_op = false;
 }
 
 static void tell_strays(void)
@@ -483,7 +487,8 @@ static void lose(void)
 {
     size_t at = (size_t)naive_between(0, ROOM - 60), size = (size_t)naive_between(1, 60);
     bool returns = naive_between(0, 1), told = false;
-    for (size_t i = 0; i < entry_count; i++)
+    self->within_op = !naive_between(0, 5);
+    for (size_t i = 0; i < entry_count && !self->within_op; i++)
         if (!entries[i]->write_told && touches(entries[i], at, at + size)) {
             told = entries[i]->write_told = true;
             SAY("B001", entries[i]->position, memory,
@@ -495,6 +500,7 @@ static void lose(void)
                            returns ? SIM_LOST_RETURN : SIM_LOST_FREE,
                            __builtin_return_address(0)) == told,
           "memory that is given up: told is not %d", told);
+    self->within_op = false;
 }
 
 /* What is allowed touches nothing; what lies beside all that is under way is allowed. A loop forwards or backwards asks the same. */
