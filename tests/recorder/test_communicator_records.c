@@ -314,6 +314,68 @@ static bool world_is_recorded(unsigned long long seed)
     return !why;
 }
 
+/* ---- neighbours ---- */
+
+enum { PLACES = 4 };
+/* Undirected, of different degrees: a triangle and what hangs on it. */
+static const int edges[] = {1, 2, 0, 2, 0, 1, 3, 2};
+
+static int enter_graph(void *context, int rank)
+{
+    MPI_Comm graph, grid, ring;
+    int ones[PLACES] = {1, 1, 1, 1}, places[PLACES] = {0, 1, 2, 3}, sent[PLACES] = {rank},
+        got[PLACES];
+    static const int degrees[PLACES] = {2, 2, 3, 1}, from[PLACES] = {0, 2, 4, 7};
+    const int sizes[] = {2, 2}, periods[] = {1, 1};
+    recording_rank_begin(context);
+    MPI_Init(NULL, NULL);
+    static const int last[PLACES] = {2, 4, 7, 8};
+    MPI_Graph_create(MPI_COMM_WORLD, PLACES, last, edges, 0, &graph);
+    MPI_Cart_create(MPI_COMM_WORLD, 2, sizes, periods, 0, &grid);
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, degrees[rank], edges + from[rank],
+                                   MPI_UNWEIGHTED, degrees[rank], edges + from[rank],
+                                   MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &ring);
+    MPI_Comm comms[] = {graph, grid, ring};
+    for (int i = 0; i < 3; i++) {
+        MPI_Neighbor_alltoallv(sent, ones, places, MPI_INT, got, ones, places, MPI_INT, comms[i]);
+        MPI_Comm_free(&comms[i]);
+    }
+    MPI_Finalize();
+    return 0;
+}
+
+/* Of each neighbour there is a count, and of nobody else. */
+static void neighbours(void)
+{
+    static const uint32_t due[3][PLACES] = {{2, 2, 3, 1}, {4, 4, 4, 4}, {2, 2, 3, 1}};
+    struct failure failure = {0};
+    struct sim_world_options options;
+    sim_world_options_init(&options);
+    options.ranks = PLACES;
+    struct recording *recording = recording_new(PLACES, RECORD_LEVEL_OPS, &failure);
+    struct sim_world *world = sim_world_new(&options, &failure);
+    struct recording_result result = {.outcome = sim_world_run(world, enter_graph, recording)};
+    sim_world_free(world);
+    struct trace *trace = recording_load(recording, &result, &failure);
+    int wrong = !trace || result.outcome != OUTCOME_FINISHED;
+    for (uint32_t rank = 0; trace && rank < PLACES; rank++) {
+        int at = 0;
+        for (size_t i = trace->rank_begin[rank]; i < trace->rank_begin[rank + 1]; i++) {
+            if (trace->ops[i].kind != OP_NEIGHBOR_ALLTOALLV)
+                continue;
+            const struct trace_counts *kept = trace_op_counts(trace, (uint32_t)i);
+            wrong += at >= 3 || !kept || kept->n != due[at][rank] || !kept->send ||
+                     !kept->receive || trace->ops[i].count != due[at][rank];
+            at++;
+        }
+        wrong += at != 3;
+    }
+    tap_is_int(wrong, 0, "along a graph, a grid and a graph of each rank's own, neighbours count");
+    trace_free(trace);
+    recording_ranks_release(recording);
+    recording_free(recording);
+}
+
 int main(void)
 {
     struct dice_seeds seeds = dice_seeds(100);
@@ -321,6 +383,7 @@ int main(void)
     for (unsigned long long i = 0; i < seeds.count; i++)
         wrong += !world_is_recorded(seeds.first + i);
     tap_is_int(wrong, 0, "each communicator is one of the trace, and the one it is");
+    neighbours();
     tap_ok(uses > 0, "%d uses of them", uses);
     return tap_done();
 }

@@ -338,7 +338,11 @@ static void communicators(void)
              .number = 4, .parent = 3, .size = 2, .start = 0, .stride = 1, .id = 70},
          "late");
     comm(3, RECORD_COMM_RANGE, (struct record_comm){.number = 3, .size = 3, .id = 81}, "");
-    if (!tap_ok(load() && trace->comm_count == 9, "equal identities are one communicator"))
+    /* nobody lists its members, and whose range is of another size does not know them */
+    comm(2, 0, (struct record_comm){.number = 5, .size = 3, .id = 91}, "");
+    comm(3, RECORD_COMM_RANGE,
+         (struct record_comm){.number = 5, .size = 2, .start = 1, .stride = 1, .id = 91}, "");
+    if (!tap_ok(load() && trace->comm_count == 10, "equal identities are one communicator"))
         return;
     const struct trace_comm *rows = trace->comms;
     tap_ok(!strcmp(rows[0].name, "world") && has_members(0, (int32_t[]){0, 1, 2, 3}) &&
@@ -360,6 +364,7 @@ static void communicators(void)
     tap_ok(has_members(7, (int32_t[]){1, 3}) && rows[7].parent == 5 &&
                !strcmp(rows[7].name, "late"),
            "the first to tell the parent and the members is right");
+    tap_ok(rows[8].size == 3 && !rows[8].members, "a range of another size is not believed");
     end();
 }
 
