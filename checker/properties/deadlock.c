@@ -70,18 +70,6 @@ static void report_near_miss(struct finding *finding, const struct trace *trace,
     finding_op_add(finding, culprit, "culprit");
 }
 
-static const char *why_over(const struct trace *trace, uint32_t rank)
-{
-    switch (trace->rank_info[rank].state) {
-    case RANK_CRASHED:
-        return "crashed";
-    case RANK_ABORTED:
-        return "aborted";
-    default:
-        return "has finished";
-    }
-}
-
 /* How many collective calls the rank has made on the communicator. */
 static uint32_t calls_of(const struct check_context *context, uint32_t rank, uint32_t comm)
 {
@@ -110,21 +98,23 @@ static void report_missing(struct finding *finding, const struct check_context *
     const struct trace_op *waiting = &trace->ops[op];
     char text[PLACE_TEXT];
     if (waiting->kind == OP_FINALIZE) {
-        finding_detail(finding, "Rank %u %s without calling it.\n", rank, why_over(trace, rank));
+        finding_detail(finding, "Rank %u has finished without calling it.\n", rank);
         return;
     }
     if (waiting->kind == OP_INTERCOMM_CREATE && !is_member(trace, waiting->form->comm, rank)) {
-        finding_detail(finding, "Rank %u, the other group's leader, %s without calling it.\n", rank,
-                       why_over(trace, rank));
+        finding_detail(
+            finding, "Rank %u, the other group's leader, has finished without calling it.\n", rank);
         return;
     }
     if (check_class(waiting) == CLASS_COLLECTIVE) {
         uint32_t calls = calls_of(context, rank, waiting->form->comm);
-        finding_detail(
-            finding,
-            "Rank %u %s and is absent: it made %u collective call%s on %s, this is number %u.\n",
-            rank, why_over(trace, rank), calls, calls == 1 ? "" : "s",
-            check_comm_text(trace, waiting->form->comm, text, sizeof text), waiting->comm_seq + 1);
+        finding_detail(finding,
+                       "Rank %u has finished and is absent: it made %u collective call%s on %s, "
+                       "this is number "
+                       "%u.\n",
+                       rank, calls, calls == 1 ? "" : "s",
+                       check_comm_text(trace, waiting->form->comm, text, sizeof text),
+                       waiting->comm_seq + 1);
         return;
     }
     const char *without = check_class(waiting) == CLASS_SEND ? "an operation that receives it"
@@ -132,7 +122,7 @@ static void report_missing(struct finding *finding, const struct check_context *
                           : waiting->kind == OP_WIN_WAIT     ? "the MPI_Win_complete"
                           : check_class(waiting) == CLASS_CONTROL ? "giving the lock back"
                                                                   : "an operation that sends it";
-    finding_detail(finding, "Rank %u %s without %s.\n", rank, why_over(trace, rank), without);
+    finding_detail(finding, "Rank %u has finished without %s.\n", rank, without);
 }
 
 static void finish(struct finding *finding, const struct check_context *context)
@@ -252,10 +242,27 @@ static bool is_failed(const struct trace *trace, uint32_t rank)
            trace->rank_info[rank].state == RANK_ABORTED;
 }
 
+/* A rank that is over, and what waits for it: of a collective call whoever's. */
+struct absent {
+    uint32_t rank, op;
+};
+
+/* Each once for its sends, its receives and its collective calls. */
+static void add_absent(const struct trace *trace, struct absent *over, size_t *count, size_t limit,
+                       struct absent absent)
+{
+    for (size_t i = 0; i < *count; i++)
+        if (over[i].rank == absent.rank &&
+            check_class(&trace->ops[over[i].op]) == check_class(&trace->ops[absent.op]))
+            return;
+    if (*count < limit)
+        over[(*count)++] = absent;
+}
+
 /* The op with which `rank` waits for ranks that are over, TRACE_NO where it does not; those ranks
- * into `over`. */
+ * into `over`. What others serve waits for none. */
 static uint32_t waits_for_ended(const struct check_context *context, const struct wait_graph *graph,
-                                uint32_t node, uint32_t *over, size_t *count, size_t limit)
+                                uint32_t node, struct absent *over, size_t *count, size_t limit)
 {
     const struct trace *trace = context->trace;
     uint32_t reason = TRACE_NO;
@@ -265,13 +272,14 @@ static uint32_t waits_for_ended(const struct check_context *context, const struc
         uint32_t to = graph->edges[e].to;
         if (anybody && (!wait_is_over(graph, to) || (reason != TRACE_NO && *count == limit)))
             break;
+        if (graph->nodes[to].goes)
+            continue;
         if (to >= trace->ranks) {
             uint32_t deeper = waits_for_ended(context, graph, to, over, count, limit);
             reason = deeper != TRACE_NO ? deeper : reason;
         } else if (wait_is_over(graph, to)) {
             reason = graph->nodes[node].op;
-            if (*count < limit)
-                over[(*count)++] = to;
+            add_absent(trace, over, count, limit, (struct absent){to, reason});
         }
     }
     return reason;
@@ -357,28 +365,40 @@ static bool same_place(const struct trace *trace, uint32_t a, uint32_t b)
            trace->ops[a].kind == trace->ops[b].kind;
 }
 
+static int by_rank(const void *a, const void *b)
+{
+    const struct absent *one = a, *other = b;
+    if (one->rank != other->rank)
+        return one->rank < other->rank ? -1 : 1;
+    return (one->op > other->op) - (one->op < other->op);
+}
+
 /* The ranks that never come, in order; those that are absent from a call in the same way together.
  */
 static void report_all_missing(struct finding *finding, const struct check_context *context,
-                               uint32_t op, uint32_t *over, size_t count)
+                               struct absent *over, size_t count)
 {
     const struct trace *trace = context->trace;
-    const struct trace_op *waiting = &trace->ops[op];
-    qsort(over, count, sizeof *over, check_by_number);
+    qsort(over, count, sizeof *over, by_rank);
+    const struct trace_op *waiting = &trace->ops[over[0].op];
     bool alike =
         count > 1 && check_class(waiting) == CLASS_COLLECTIVE && waiting->kind != OP_FINALIZE;
-    uint32_t calls = alike ? calls_of(context, over[0], waiting->form->comm) : 0;
+    uint32_t calls = alike ? calls_of(context, over[0].rank, waiting->form->comm) : 0;
     for (size_t i = 1; i < count && alike; i++)
-        alike = calls_of(context, over[i], waiting->form->comm) == calls &&
-                trace->rank_info[over[i]].state == trace->rank_info[over[0]].state;
+        alike = over[i].op == over[0].op &&
+                calls_of(context, over[i].rank, waiting->form->comm) == calls;
     for (size_t i = 0; i < count && !alike; i++)
-        report_missing(finding, context, op, over[i]);
+        report_missing(finding, context, over[i].op, over[i].rank);
     if (!alike)
         return;
     char text[PLACE_TEXT];
     finding_detail(finding, "Ranks ");
     for (size_t i = 0; i < count; i++)
-        finding_detail(finding, "%s%u", i == 0 ? "" : i + 1 == count ? " and " : ", ", over[i]);
+        finding_detail(finding, "%s%u",
+                       i == 0           ? ""
+                       : i + 1 == count ? " and "
+                                        : ", ",
+                       over[i].rank);
     finding_detail(
         finding,
         "%s have ended and are absent: each made %u collective call%s on %s, this is "
@@ -417,7 +437,7 @@ static void report_absent(struct hang *hang, uint32_t first, bool *reported,
     struct finding *finding = findings_add(findings, "D001", "a partner never comes: %s", places);
     unsigned listed = 0;
     for (uint32_t rank = first; rank < trace->ranks; rank++) {
-        uint32_t over[PLACES_LISTED_MAX];
+        struct absent over[PLACES_LISTED_MAX];
         size_t count = 0;
         if (reported[rank] || !is_told_with(trace, graph, first, rank))
             continue;
@@ -437,7 +457,7 @@ static void report_absent(struct hang *hang, uint32_t first, bool *reported,
             finding_op_add(finding, reason, "core");
         bool shared = listed > 1 && check_class(&trace->ops[reason]) == CLASS_COLLECTIVE;
         if (!shared)
-            report_all_missing(finding, context, reason, over, count);
+            report_all_missing(finding, context, over, count);
         report_near_miss(finding, trace, reason);
     }
     hang_tell_around(hang, finding);
