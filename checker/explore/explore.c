@@ -147,7 +147,7 @@ static void count_run(struct explorer *explorer, struct task *task)
     struct explore_run *run = &task->run;
     report->runs++;
     report->by_outcome[run->outcome]++;
-    report->gaps |= run->log.gaps;
+    report->gaps |= run->log.gaps | (explore_locks_lazy(&run->log) ? SIM_GAP_LAZY : 0u);
     explorer->widths += task->races.width;
     if (run->outcome != OUTCOME_FINISHED || run->failed) {
         report->ended_badly += run->outcome == OUTCOME_FINISHED;
@@ -560,6 +560,8 @@ const char *explore_gap_text(unsigned gaps, size_t index)
         {SIM_GAP_WAITING, "a rank waited for others without need, where MPI may let it go on: in "
                           "a collective without their data, a fence that nothing precedes, "
                           "or MPI_Win_start"},
+        {SIM_GAP_LAZY, "a rank sent or received within a lock of a window before its first flush: "
+                       "MPI may give the lock after one that was asked for because of that"},
         {SIM_GAP_THREADS, "threads of one rank called MPI in one order only"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

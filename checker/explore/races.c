@@ -163,15 +163,18 @@ static bool meet(const struct sim_event *a, const struct sim_event *b)
     return a->low < b->high && b->low < a->high;
 }
 
+static bool leave_the_same(const struct sim_event *a, const struct sim_event *b)
+{
+    return !meet(a, b) || (a->how == b->how && a->how != SIM_LOCK_WRITTEN);
+}
+
 /* Whether it is the same which of the two has the lock first: both only share it; or neither waits
  * for anything while having it, and what they do to the window is the same in either order. */
 static bool commute(const struct sim_event *a, const struct sim_event *b)
 {
     if (!a->all && !b->all)
         return true;
-    if (!a->plain || !b->plain)
-        return false;
-    return !meet(a, b) || (a->how == b->how && a->how != SIM_LOCK_WRITTEN);
+    return a->plain && b->plain && leave_the_same(a, b);
 }
 
 static uint64_t lock_name(const struct sim_event *lock)
@@ -213,6 +216,25 @@ bool explore_locks_note(struct number_set *matter, const struct sim_choice_log *
     }
     free(choices);
     return more;
+}
+
+/* MPI_Win_lock need not wait for the lock: what it holds up to its first flush may be done after what
+ * another did under a lock that it asked for because of a message from within. */
+bool explore_locks_lazy(const struct sim_choice_log *log)
+{
+    uint32_t *choices = choices_of_events(log);
+    bool lazy = false;
+    for (size_t j = 0; j < log->event_count && !lazy; j++) {
+        const struct sim_event *late = &log->events[j];
+        for (size_t i = j + 1; late->lazy && i < log->event_count && !lazy; i++) {
+            const struct sim_event *lock = &log->events[i];
+            lazy = late->rank != lock->rank && is_same_lock(late, lock) &&
+                   (late->all || lock->all) && !(lock->plain && leave_the_same(late, lock)) &&
+                   sim_dependences_have(&lock->causes, choices[j]);
+        }
+    }
+    free(choices);
+    return lazy;
 }
 
 static bool matters(const struct analysis *analysis, const struct sim_event *lock)

@@ -25,6 +25,8 @@ struct explore_races {
 /* Adds the locks of which two ranks' holders are not the same in either order; true: there are more
  * than before. */
 bool explore_locks_note(struct number_set *matter, const struct sim_choice_log *log);
+/* Whether MPI may give a lock later than the run did, after another's with which it is not the same. */
+bool explore_locks_lazy(const struct sim_choice_log *log);
 /* `kinds` as in explore_options; `matter`: the locks whose order matters in any run so far. */
 void explore_races_find(struct explore_races *races, const struct sim_choice_log *log,
                         unsigned kinds, const struct number_set *matter);

@@ -53,7 +53,8 @@ enum sim_gap {
     SIM_GAP_PRINTED = 8,  /* what a rank prints is never the same, so it was not compared */
     SIM_GAP_LOCKS = 16,   /* a lock was given while its rival still polled a window */
     SIM_GAP_ATOMICS = 32, /* one rank fetched atomically where another made atomic changes */
-    SIM_GAP_WAITING = 64  /* a rank waited for others although MPI may let it go on */
+    SIM_GAP_WAITING = 64, /* a rank waited for others although MPI may let it go on */
+    SIM_GAP_LAZY = 128    /* a lock was had when asked for, though MPI may give it later */
 };
 
 /* What a lock's holder did with what it locks. */
@@ -71,6 +72,7 @@ struct sim_event {
     uint64_t order;
     bool plain;   /* a lock: nothing was called under it but accesses and flushes, to these
                            addresses of the window */
+    bool lazy;    /* a lock: before the first flush its holder let others go on by messages */
     uint32_t how; /* and how: enum sim_lock_use, or an operation's handle that all of them had */
     uint64_t low, high;
     uint32_t next; /* item: the event of the same request in an earlier Waitany, UINT32_MAX */

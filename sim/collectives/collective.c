@@ -441,6 +441,7 @@ static bool arrive(struct sim_collective_call *call)
         (call->kind->synchronisation != SIM_FROM_ROOT || rank == call->root))
         sim_dependences_join(&collective->causes, &comm->owner->causes);
     call->causes = comm->owner->causes;
+    comm->owner->message_calls++;
     if (collective->shortly)
         sim_collective_unfold(collective);
     if (!collective->arrived++) {

@@ -28,6 +28,7 @@ uint32_t sim_causes_sent(struct sim_context *context, int destination,
 {
     uint32_t at;
     struct sim_event *event = sim_log_event(&context->world->chooser, &at);
+    send->owner->message_calls++;
     event->kind = SIM_EVENT_MESSAGE;
     event->rank = (uint32_t)send->owner->id;
     event->number = number;

@@ -473,6 +473,7 @@ void sim_mailbox_post(struct sim_context *context, int owner, struct sim_request
     receive->number = receive->owner->receives++;
     receive->order = mailbox->posts++;
     receive->causes = receive->owner->causes;
+    receive->owner->message_calls++;
     receive->cancelling = receive->at_once = false;
     receive->met = 0;
     if (!receive->on_stack && record_active()) {

@@ -272,7 +272,7 @@ static void remember(struct sim_win *win, const struct sim_access *access)
     bool fetches = access->result.type != NULL;
     uint32_t how = row.kind == ACCESS_GET || (fetches && access->op_handle == MPI_NO_OP)
                        ? (uint32_t)SIM_LOCK_READ
-                   : row.kind == ACCESS_ACCUMULATE && !fetches && row.reduction
+                   : row.kind == ACCESS_ACCUMULATE && !fetches && access->op_handle != MPI_REPLACE
                        ? (uint32_t)row.reduction
                        : (uint32_t)SIM_LOCK_WRITTEN;
     if (access->target.count > 0)

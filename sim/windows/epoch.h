@@ -46,6 +46,8 @@ struct sim_epoch_lock {
     /* Exploration: its event of the log, UINT32_MAX: none; where the recorder was and how many
      * window_calls its rank had made when it was had. */
     uint32_t event, position, calls;
+    uint32_t messages; /* the same of its message_calls */
+    bool settled;      /* a flush came since: MPI must have given it by then */
     struct sim_epoch_lock *next;
 };
 

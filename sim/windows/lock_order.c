@@ -43,6 +43,7 @@ void sim_lock_order_begin(const struct sim_win *win, struct sim_epoch_lock *lock
     lock->event = event;
     lock->position = event == UINT32_MAX ? 0 : record_position();
     lock->calls = win->owner->window_calls;
+    lock->messages = win->owner->message_calls;
 }
 
 static struct sim_event *event_of(const struct sim_win *win, const struct sim_epoch_lock *lock)
@@ -80,9 +81,28 @@ static bool may_touch(const struct sim_win *win, int target)
            (target == win->rank || win->window->flavor == MPI_WIN_FLAVOR_SHARED);
 }
 
-void sim_lock_order_pass(struct sim_win *win, int target, const struct sim_epoch_lock *lock)
+/* MPI_Win_lock may return before the lock is had, but for that of one's own memory. */
+static void settle(const struct sim_win *win, struct sim_event *event, struct sim_epoch_lock *lock)
+{
+    if (!lock->settled)
+        event->lazy = lock->target != win->rank && win->owner->message_calls != lock->messages;
+    lock->settled = true;
+}
+
+void sim_lock_order_flush(struct sim_win *win, int target)
+{
+    for (struct sim_epoch_lock *lock = win->epoch.locks; lock; lock = lock->next) {
+        struct sim_event *event = event_of(win, lock);
+        if (event && (target < 0 || lock->target == target))
+            settle(win, event, lock);
+    }
+}
+
+void sim_lock_order_pass(struct sim_win *win, int target, struct sim_epoch_lock *lock)
 {
     struct sim_event *event = event_of(win, lock);
+    if (event)
+        settle(win, event, lock);
     if (event && may_touch(win, target)) {
         event->how = SIM_LOCK_WRITTEN;
         event->low = 0;

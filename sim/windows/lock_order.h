@@ -13,7 +13,9 @@ struct sim_lock_order {
 /* Blocks the member until its turn has come: the lock's event of the log. In the monitor. */
 uint32_t sim_lock_order_await(struct sim_win *win, int target, bool exclusive);
 /* It gives the lock back. `lock`: NULL for one of a lock of all targets. */
-void sim_lock_order_pass(struct sim_win *win, int target, const struct sim_epoch_lock *lock);
+void sim_lock_order_pass(struct sim_win *win, int target, struct sim_epoch_lock *lock);
+/* The locks of this target (-1: of all) are had by now, whenever MPI gave them. */
+void sim_lock_order_flush(struct sim_win *win, int target);
 /* It has the lock of one target since now. */
 void sim_lock_order_begin(const struct sim_win *win, struct sim_epoch_lock *lock, uint32_t event);
 /* An access of it, to these addresses; `how` as in a sim_event. */

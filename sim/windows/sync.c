@@ -378,8 +378,7 @@ static int acquire(struct sim_win *win, int target, int type, int assertion, uin
     return MPI_SUCCESS;
 }
 
-static void give_back(struct sim_win *win, int target, const struct sim_epoch_lock *lock,
-                      bool unchecked)
+static void give_back(struct sim_win *win, int target, struct sim_epoch_lock *lock, bool unchecked)
 {
     struct sim_window_part *part = &win->window->parts[target];
     part->unchecked -= unchecked;
@@ -420,14 +419,12 @@ int PMPI_Win_lock(int type, int rank, int assertion, MPI_Win handle)
     }
     struct sim_epoch_lock *lock = malloc(sizeof *lock);
     assert(lock && "out of memory for a window");
-    *lock = (struct sim_epoch_lock){rank,
-                                    type,
-                                    assertion & MPI_MODE_NOCHECK,
-                                    win->epoch.opened,
-                                    UINT32_MAX,
-                                    0,
-                                    0,
-                                    win->epoch.locks};
+    *lock = (struct sim_epoch_lock){.target = rank,
+                                    .type = type,
+                                    .unchecked = assertion & MPI_MODE_NOCHECK,
+                                    .opened = win->epoch.opened,
+                                    .event = UINT32_MAX,
+                                    .next = win->epoch.locks};
     win->epoch.locks = lock;
     check_exposed(win, rank, "Win_lock");
     sim_lock_order_begin(win, lock, event);
@@ -511,6 +508,8 @@ int sim_flush_long(MPI_Win handle, int target, bool remote, const char *function
     if (!win)
         return error;
     win->owner->window_calls++;
+    if (remote)
+        sim_lock_order_flush(win, target);
     sim_carry_complete(win, target, remote);
     sim_win_completed(win, target);
     if (remote)

@@ -114,6 +114,7 @@ struct sim_rank {
     uint32_t batches, receives, looks; /* counters that number them; looks: probes, Waitanys */
     struct sim_dependences causes;     /* choices that led here */
     uint32_t window_calls;             /* exploration: accesses and flushes */
+    uint32_t message_calls;            /* exploration: sends, receives, collectives */
     uint32_t window_looks;             /* exploration: flushes since somebody else could go on */
     int reported_next;                 /* Waitany and Testany look there first */
     struct sim_bsend *bsend;           /* attached buffer, NULL */

@@ -131,6 +131,62 @@ like $said, qr/^D00[12] .*cycle of 2 blocked ranks/m, 'a barrier within an exclu
 ($said, $status) = prove(2, program('shared', "#define KIND MPI_LOCK_SHARED\n$meeting"));
 is word($said), 'PROVEN', 'within a shared one it does not';
 
+# So has the last who replaces.
+my $replaced = $last =~ s/MPI_Put\((.*?), win\)/MPI_Accumulate($1, MPI_REPLACE, win)/r;
+for my $who (0 .. 2) {
+    ($said, $status) = prove(3, program("replaced$who", "#define LAST $who\n$replaced"));
+    like $said, qr/^X002 .*code 3/m, "rank $who may be the last to replace";
+}
+
+# MPI may give a lock later than it is asked for, but for one's own memory, up to the first flush: after one that was asked for because of
+# a message from within. Beside it: nothing is said within, nothing that the other sees is done, a flush comes before, it is one's own.
+my $lazy = <<'END';
+    int before = 0, after = 0;
+    if (rank == OWNER) {
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 2, 0, win);
+        BEFORE;
+        MPI_Accumulate(&one, 1, MPI_INT, 2, 0, 1, MPI_INT, MPI_SUM, win);
+        MPI_Win_unlock(2, win);
+        AFTER;
+    } else if (rank == 1) {
+        OTHER;
+        MPI_Win_lock(KIND, 2, 0, win);
+        THEIRS;
+        MPI_Win_unlock(2, win);
+    } else {
+        THIRD;
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+END
+my %lazy = (OWNER => 0, KIND => 'MPI_LOCK_EXCLUSIVE', THIRD => '(void)0', BEFORE => '(void)0', AFTER => '(void)0',
+    OTHER => 'MPI_Recv(&after, 1, MPI_INT, OWNER, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE)',
+    THEIRS => 'MPI_Get(&value, 1, MPI_INT, 2, 0, 1, MPI_INT, win)');
+my $send = 'MPI_Send(&before, 1, MPI_INT, 1, 0, MPI_COMM_WORLD)';
+my $answer = 'MPI_Recv(&before, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE)';
+my $barrier = 'MPI_Barrier(MPI_COMM_WORLD)';
+my @lazy = (
+    [1, 'sent within', BEFORE => $send],
+    [1, 'sent within, after a flush of another target', BEFORE => "MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, win);"
+            . " MPI_Win_flush(1, win); $send; MPI_Win_unlock(1, win)"],
+    [1, 'sent within, after a local flush', BEFORE => "MPI_Win_flush_local(2, win); $send"],
+    [1, 'received within', BEFORE => $answer, OTHER => 'MPI_Ssend(&after, 1, MPI_INT, OWNER, 0, MPI_COMM_WORLD)'],
+    [1, 'a barrier within', BEFORE => $barrier, OTHER => $barrier, THIRD => $barrier],
+    [1, 'sent within, and the other shares', BEFORE => $send, KIND => 'MPI_LOCK_SHARED'],
+    [0, 'sent behind', AFTER => $send],
+    [0, 'flushed before it is sent', BEFORE => "MPI_Win_flush(2, win); $send"],
+    [0, 'all flushed before it is sent', BEFORE => "MPI_Win_flush_all(win); $send"],
+    [0, 'sent within, and the other adds as well', BEFORE => $send,
+        THEIRS => 'MPI_Accumulate(&one, 1, MPI_INT, 2, 0, 1, MPI_INT, MPI_SUM, win)'],
+    [0, 'sent within the lock of its own memory', BEFORE => $send, OWNER => 2],
+);
+for my $row (@lazy) {
+    my ($wanted, $what, %more) = @$row;
+    my %words = (%lazy, %more);
+    ($said, $status) = prove(3, program('lazy' . $what =~ s/\W//gr, join('', map { "#define $_ $words{$_}\n" } sort keys %words) . $lazy));
+    is word($said), $wanted ? 'PASS' : 'PROVEN', $what;
+    is $said =~ /before its\s+first\s+flush/ ? 1 : 0, $wanted, "$what: the gap";
+}
+
 # What is not tried is told.
 my $ticket = <<'END';
     MPI_Win_lock_all(0, win);

@@ -1,7 +1,8 @@
 /* Exploration of locks of windows, against every interleaving of a naive model that shares nothing
  * with the machine: small random programs of locks, shared ones and exclusive ones, nested or not,
  * and of messages by name and from anybody. An exploration must come to every ending of the model
- * and to no other: who had each lock alone before, what was received, how far each rank came.
+ * and to no other, as if MPI_Win_lock waited for the lock; where it need not, which may show, that is
+ * said, and nowhere else: who had each lock alone before, what was received, how far each rank came.
  * SIMRUN_SOAK=N tries N programs, from SIMRUN_SEED on. */
 #include "checker/explore/explore.h"
 #include "recorder/recording.h"
@@ -14,7 +15,7 @@
 #include <string.h>
 
 enum { RANKS_MAX = 4, STEPS_MAX = 6, TARGETS = 2, PLACES = 2, STATES_MAX = 1 << 16 };
-enum verb { LOCK, SHARE, UNLOCK, SEND, RECEIVE, PUT, ADD, GET };
+enum verb { LOCK, SHARE, UNLOCK, SEND, RECEIVE, PUT, ADD, GET, REPLACE, FETCH, LOOK };
 
 struct step {
     uint8_t verb;
@@ -24,6 +25,7 @@ struct step {
 
 struct program {
     bool accesses; /* to what is locked: then it counts what they find, and not who had the lock */
+    uint8_t usual; /* change */
     uint32_t ranks, length[RANKS_MAX];
     struct step steps[RANKS_MAX][STEPS_MAX];
 };
@@ -45,12 +47,15 @@ static uint8_t name_of(uint32_t rank, uint32_t step)
 
 static uint64_t dice;
 
-/* Those who share a lock only look. */
-static struct step access_new(uint32_t target, bool shared)
+static const uint8_t changes[] = {PUT, ADD, REPLACE, FETCH};
+
+/* Those who share a lock only look. Many do what is usual in the program. */
+static struct step access_new(const struct program *program, uint32_t target, bool shared)
 {
-    static const uint8_t verbs[] = {PUT, ADD, ADD, GET};
-    return (struct step){shared ? GET : verbs[dice_below(&dice, 4)], (int8_t)target,
-                         (uint8_t)dice_below(&dice, PLACES)};
+    uint8_t verb = dice_below(&dice, 2) ? GET : LOOK;
+    if (!shared && dice_below(&dice, 3))
+        verb = dice_below(&dice, 3) ? program->usual : changes[dice_below(&dice, 4)];
+    return (struct step){verb, (int8_t)target, (uint8_t)dice_below(&dice, PLACES)};
 }
 
 static void rank_fill(struct program *program, uint32_t rank)
@@ -69,7 +74,7 @@ static void rank_fill(struct program *program, uint32_t rank)
             held[target] = false;
             *step = (struct step){UNLOCK, (int8_t)target, 0};
         } else if (program->accesses && held[target] && open + length < wanted) {
-            *step = access_new(target, shared[target]);
+            *step = access_new(program, target, shared[target]);
         } else if (!held[target] && kind < 6 && open + length + 2 <= wanted) {
             held[target] = true;
             shared[target] = kind >= 4;
@@ -90,6 +95,7 @@ static void rank_fill(struct program *program, uint32_t rank)
 static struct program program_new(bool accesses)
 {
     struct program program = {.accesses = accesses, .ranks = 2 + dice_below(&dice, RANKS_MAX - 1)};
+    program.usual = changes[dice_below(&dice, 4)];
     for (uint32_t rank = 0; rank < program.ranks; rank++)
         rank_fill(&program, rank);
     return program;
@@ -183,12 +189,18 @@ static bool go(const struct program *program, struct state *state, uint32_t rank
         *pick = (uint8_t)(from + 1);
         break;
     case PUT:
+    case REPLACE:
         state->ending.memory[where][step->place] = own;
         break;
     case ADD:
         state->ending.memory[where][step->place] += 7 * own;
         break;
+    case FETCH:
+        *pick = (uint8_t)state->ending.memory[where][step->place];
+        state->ending.memory[where][step->place] += 7 * own;
+        break;
     case GET:
+    case LOOK:
         *pick = (uint8_t)state->ending.memory[where][step->place];
         break;
     }
@@ -240,7 +252,7 @@ static void run_step(struct seen *seen, uint32_t rank, uint32_t at, MPI_Win win)
 {
     const struct step *step = &seen->program->steps[rank][at];
     uint8_t *pick = &seen->ending.picks[rank][at];
-    int where = step->where, value = 0;
+    int where = step->where, value = 0, one;
     MPI_Status status;
     switch ((enum verb)step->verb) {
     case LOCK:
@@ -269,6 +281,18 @@ static void run_step(struct seen *seen, uint32_t rank, uint32_t at, MPI_Win win)
     case ADD:
         value = 7 * name_of(rank, at);
         MPI_Accumulate(&value, 1, MPI_INT, where, step->place, 1, MPI_INT, MPI_SUM, win);
+        break;
+    case REPLACE:
+        value = name_of(rank, at);
+        MPI_Accumulate(&value, 1, MPI_INT, where, step->place, 1, MPI_INT, MPI_REPLACE, win);
+        break;
+    case FETCH:
+    case LOOK:
+        one = 7 * name_of(rank, at);
+        MPI_Fetch_and_op(&one, &value, MPI_INT, where, step->place,
+                         step->verb == FETCH ? MPI_SUM : MPI_NO_OP, win);
+        MPI_Win_flush(where, win);
+        *pick = (uint8_t)value;
         break;
     case GET:
         MPI_Get(&value, 1, MPI_INT, where, step->place, 1, MPI_INT, win);
@@ -322,14 +346,14 @@ static bool run_world(void *context, unsigned worker, struct explore_steer *stee
 /* ---- the comparison ---- */
 
 struct tally {
-    unsigned programs, wrong, strange, diverged, hanging;
+    unsigned programs, wrong, strange, diverged, hanging, late;
     unsigned long long endings, runs, redundant, most;
 };
 
 static void show(const struct program *program)
 {
-    static const char *const verbs[] = {"lock",    "share", "unlock", "send",
-                                        "receive", "put",   "add",    "get"};
+    static const char *const verbs[] = {"lock", "share", "unlock",  "send",  "receive", "put",
+                                        "add",  "get",   "replace", "fetch", "look"};
     for (uint32_t rank = 0; rank < program->ranks; rank++) {
         char line[300] = "";
         for (uint32_t i = 0; i < program->length[rank]; i++)
@@ -339,11 +363,49 @@ static void show(const struct program *program)
     }
 }
 
-static void compare(unsigned long long seed, bool accesses, struct tally *tally)
+/* Whether a message comes between a lock of another's memory and the first flush or the unlock, and
+ * somebody else asks for that lock. */
+static bool may_be_late(const struct program *program)
+{
+    bool alone[RANKS_MAX][TARGETS] = {{false}}, any[RANKS_MAX][TARGETS] = {{false}},
+         late[RANKS_MAX][TARGETS] = {{false}};
+    for (uint32_t rank = 0; rank < program->ranks; rank++) {
+        bool open[TARGETS] = {false};
+        for (uint32_t at = 0; at < program->length[rank]; at++) {
+            const struct step *step = &program->steps[rank][at];
+            switch ((enum verb)step->verb) {
+            case LOCK:
+            case SHARE:
+                alone[rank][step->where] |= step->verb == LOCK;
+                any[rank][step->where] = true;
+                open[step->where] = step->where != (int)rank;
+                break;
+            case SEND:
+            case RECEIVE:
+                for (int target = 0; target < TARGETS; target++)
+                    late[rank][target] |= open[target];
+                break;
+            case PUT:
+            case ADD:
+            case REPLACE:
+                break;
+            default:
+                open[step->where] = false;
+            }
+        }
+    }
+    for (uint32_t one = 0; one < program->ranks; one++)
+        for (uint32_t other = 0; other < program->ranks; other++)
+            for (int target = 0; target < TARGETS; target++)
+                if (one != other && late[one][target] && any[other][target] &&
+                    (alone[one][target] || alone[other][target]))
+                    return true;
+    return false;
+}
+
+static void compare(unsigned long long seed, struct program program, struct tally *tally)
 {
     static struct model model;
-    dice = seed;
-    struct program program = program_new(accesses);
     struct state first;
     memset(&first, 0, sizeof first);
     memset(&model, 0, sizeof model);
@@ -358,7 +420,9 @@ static void compare(unsigned long long seed, bool accesses, struct tally *tally)
     options.failures_max = 1000000;
     options.workers = 1;
     explore(&options, run_world, &scene, &report);
-    bool right = report.complete && !scene.strange &&
+    bool late = !report.complete && report.gaps == SIM_GAP_LAZY && may_be_late(&program);
+    tally->late += late;
+    bool right = (report.complete || late) && !scene.strange &&
                  report.results + report.failure_count == model.endings.count;
     tally->programs++;
     tally->endings += model.endings.count;
@@ -383,8 +447,10 @@ static void compare_all(bool accesses, const char *what)
 {
     struct dice_seeds seeds = dice_seeds(400);
     struct tally tally = {0};
-    for (unsigned long long i = 0; i < seeds.count; i++)
-        compare(seeds.first + i, accesses, &tally);
+    for (unsigned long long i = 0; i < seeds.count; i++) {
+        dice = seeds.first + i;
+        compare(seeds.first + i, program_new(accesses), &tally);
+    }
     tap_note("%s, seeds %llu to %llu: %u programs (%u can hang), %llu endings, %llu runs and %llu "
              "redundant ones, at most %llu of one program",
              what, seeds.first, seeds.first + seeds.count - 1, tally.programs, tally.hanging,
@@ -397,9 +463,46 @@ static void compare_all(bool accesses, const char *what)
            "%s: most programs are small enough, and have freedom", what);
 }
 
+/* Two ranks access a third's memory, each under its lock; after a message of the first, or not. */
+static struct program pair(uint8_t first, uint8_t second, uint8_t place, bool told)
+{
+    struct program program = {.accesses = true, .ranks = 3};
+    const struct step steps[2][4] = {
+        {{LOCK, 0, 0}, {SEND, 2, 0}, {first, 0, 0}, {UNLOCK, 0, 0}},
+        {{RECEIVE, 1, 0}, {LOCK, 0, 0}, {second, 0, place}, {UNLOCK, 0, 0}}};
+    for (uint32_t r = 0; r < 2; r++)
+        for (uint32_t i = 0; i < 4; i++)
+            if (told || (steps[r][i].verb != SEND && steps[r][i].verb != RECEIVE))
+                program.steps[r + 1][program.length[r + 1]++] = steps[r][i];
+    return program;
+}
+
+static void compare_pairs(void)
+{
+    static const uint8_t verbs[] = {PUT, ADD, GET, REPLACE, FETCH, LOOK};
+    struct tally tally = {0};
+    unsigned shown = 0, late = 0, misjudged = 0;
+    for (uint32_t i = 0; i < 2 * 2 * 36; i++) {
+        uint8_t first = verbs[i / 4 / 6], second = verbs[i / 4 % 6], place = i % 2;
+        bool told = i / 2 % 2,
+             look = (first == GET || first == LOOK) && (second == GET || second == LOOK),
+             show = !place && !look && !(first == ADD && second == ADD);
+        unsigned before = tally.late;
+        compare(i, pair(first, second, place, told), &tally);
+        shown += show;
+        late += tally.late - before;
+        misjudged += (tally.late > before) != (told && show);
+    }
+    tap_is_int(tally.wrong, 0, "any two accesses under locks: both orders are explored");
+    tap_ok(tally.programs == 144 && shown == 62 && late == 31, "of %u pairs %u show their order",
+           tally.programs, shown);
+    tap_is_int(misjudged, 0, "a lock that may be had later is told just where that shows");
+}
+
 int main(void)
 {
     compare_all(false, "who has the lock before");
     compare_all(true, "what accesses find");
+    compare_pairs();
     return tap_done();
 }
