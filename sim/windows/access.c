@@ -396,13 +396,13 @@ int PMPI_Fetch_and_op(const void *origin, void *result, MPI_Datatype type, int t
     return run(&access);
 }
 
-/* What can be compared for equality: predefined, and no number of floating point. */
+/* What can be compared for equality: no number of floating point, and nothing derived, which is in
+ * no group. */
 static bool is_comparable(const struct sim_datatype *type)
 {
-    return type->predefined &&
-           (type->group == SIM_CLASS_C_INTEGER || type->group == SIM_CLASS_FORTRAN_INTEGER ||
-            type->group == SIM_CLASS_LOGICAL || type->group == SIM_CLASS_MULTI_LANGUAGE ||
-            type->group == SIM_CLASS_BYTE);
+    return type->group == SIM_CLASS_C_INTEGER || type->group == SIM_CLASS_FORTRAN_INTEGER ||
+           type->group == SIM_CLASS_LOGICAL || type->group == SIM_CLASS_MULTI_LANGUAGE ||
+           type->group == SIM_CLASS_BYTE;
 }
 
 int PMPI_Compare_and_swap(const void *origin, const void *compared, void *result, MPI_Datatype type,

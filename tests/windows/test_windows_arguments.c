@@ -232,6 +232,171 @@ static void accesses(int rank, int size)
     MPI_Type_free(&raw);
 }
 
+/* ---- which operation takes which type: the standard's table of predefined operations ---- */
+
+enum class { C_INTEGER, FORTRAN_INTEGER, FLOATING, LOGICAL, COMPLEX, BYTE, LANGUAGES, PAIR, NONE };
+enum { ALL_CLASSES = (1 << (NONE + 1)) - 1 };
+
+static const struct {
+    MPI_Datatype type;
+    enum class of;
+} basics[] = {{MPI_INT, C_INTEGER},
+              {MPI_LONG, C_INTEGER},
+              {MPI_SHORT, C_INTEGER},
+              {MPI_UNSIGNED_SHORT, C_INTEGER},
+              {MPI_UNSIGNED, C_INTEGER},
+              {MPI_UNSIGNED_LONG, C_INTEGER},
+              {MPI_LONG_LONG_INT, C_INTEGER},
+              {MPI_UNSIGNED_LONG_LONG, C_INTEGER},
+              {MPI_SIGNED_CHAR, C_INTEGER},
+              {MPI_UNSIGNED_CHAR, C_INTEGER},
+              {MPI_INT8_T, C_INTEGER},
+              {MPI_UINT64_T, C_INTEGER},
+              {MPI_INTEGER, FORTRAN_INTEGER},
+              {MPI_FLOAT, FLOATING},
+              {MPI_DOUBLE, FLOATING},
+              {MPI_LONG_DOUBLE, FLOATING},
+              {MPI_REAL, FLOATING},
+              {MPI_DOUBLE_PRECISION, FLOATING},
+              {MPI_LOGICAL, LOGICAL},
+              {MPI_C_BOOL, LOGICAL},
+              {MPI_COMPLEX, COMPLEX},
+              {MPI_C_FLOAT_COMPLEX, COMPLEX},
+              {MPI_C_DOUBLE_COMPLEX, COMPLEX},
+              {MPI_BYTE, BYTE},
+              {MPI_AINT, LANGUAGES},
+              {MPI_OFFSET, LANGUAGES},
+              {MPI_COUNT, LANGUAGES},
+              {MPI_FLOAT_INT, PAIR},
+              {MPI_DOUBLE_INT, PAIR},
+              {MPI_2INT, PAIR},
+              {MPI_LONG_DOUBLE_INT, PAIR},
+              {MPI_CHAR, NONE},
+              {MPI_WCHAR, NONE}};
+
+static void first_of(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+    (void)in, (void)inout, (void)count, (void)type;
+}
+
+static void operations(int rank, int size)
+{
+    enum {
+        WHOLE = 1 << C_INTEGER | 1 << FORTRAN_INTEGER | 1 << LANGUAGES,
+        TRUTH = 1 << C_INTEGER | 1 << LOGICAL | 1 << LANGUAGES,
+        EQUAL = WHOLE | 1 << LOGICAL | 1 << BYTE
+    };
+    MPI_Op own;
+    MPI_Op_create(first_of, 1, &own);
+    const struct {
+        MPI_Op op;
+        int classes;
+    } rows[] = {{MPI_MAX, WHOLE | 1 << FLOATING},
+                {MPI_MIN, WHOLE | 1 << FLOATING},
+                {MPI_SUM, WHOLE | 1 << FLOATING | 1 << COMPLEX},
+                {MPI_PROD, WHOLE | 1 << FLOATING | 1 << COMPLEX},
+                {MPI_LAND, TRUTH},
+                {MPI_LOR, TRUTH},
+                {MPI_LXOR, TRUTH},
+                {MPI_BAND, WHOLE | 1 << BYTE},
+                {MPI_BOR, WHOLE | 1 << BYTE},
+                {MPI_BXOR, WHOLE | 1 << BYTE},
+                {MPI_MAXLOC, 1 << PAIR},
+                {MPI_MINLOC, 1 << PAIR},
+                {MPI_REPLACE, ALL_CLASSES},
+                {MPI_NO_OP, ALL_CLASSES},
+                {own, 0}};
+    static _Alignas(16) char memory[8][64], values[64], got[8][64];
+    char *result = got[rank];
+    MPI_Win win;
+    (void)size;
+    expect_ok(MPI_Win_create(memory[rank], 64, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    expect_ok(MPI_Win_lock_all(0, win));
+    for (size_t t = 0; t < sizeof basics / sizeof *basics; t++) {
+        MPI_Datatype type = basics[t].type, two, same;
+        MPI_Request request;
+        int in = 1 << basics[t].of, gets, adds, swaps = EQUAL & in ? MPI_SUCCESS : MPI_ERR_TYPE;
+        MPI_Type_contiguous(2, type, &two);
+        MPI_Type_commit(&two);
+        MPI_Type_dup(type, &same);
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+            MPI_Op op = rows[i].op;
+            gets = rows[i].classes & in ? MPI_SUCCESS : MPI_ERR_OP;
+            adds = op == MPI_NO_OP ? MPI_ERR_OP : gets;
+            expect_class(MPI_Accumulate(values, 1, type, rank, 0, 1, type, op, win), adds);
+            expect_class(MPI_Accumulate(values, 2, type, rank, 0, 1, two, op, win), adds);
+            expect_class(MPI_Accumulate(values, 1, same, rank, 0, 1, type, op, win), adds);
+            request = MPI_REQUEST_NULL;
+            expect_class(MPI_Raccumulate(values, 1, type, rank, 0, 1, type, op, win, &request),
+                         adds);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+            expect_class(
+                MPI_Get_accumulate(values, 1, type, result, 1, type, rank, 0, 1, type, op, win),
+                gets);
+            expect_class(MPI_Fetch_and_op(values, result, type, rank, 0, op, win), gets);
+            MPI_Win_flush(rank, win);
+        }
+        expect_class(MPI_Fetch_and_op(values, result, two, rank, 0, MPI_REPLACE, win),
+                     MPI_ERR_TYPE);
+        expect_class(MPI_Compare_and_swap(values, values, result, type, rank, 0, win), swaps);
+        expect_class(MPI_Compare_and_swap(values, values, result, two, rank, 0, win), MPI_ERR_TYPE);
+        expect_class(MPI_Compare_and_swap(values, values, result, same, rank, 0, win),
+                     MPI_ERR_TYPE);
+        MPI_Win_flush(rank, win);
+        MPI_Type_free(&two);
+        MPI_Type_free(&same);
+    }
+    MPI_Win_unlock_all(win);
+    MPI_Op_free(&own);
+    expect_ok(MPI_Win_free(&win));
+}
+
+/* A window is freed when no epoch is open on it. */
+static void freeing(int rank, int size)
+{
+    enum { NOTHING, FENCED, USED, POSTED, STARTED, LOCKED, ALL, STATES };
+    (void)rank, (void)size;
+    for (int state = NOTHING; state < STATES; state++) {
+        int memory = 0, value = 1;
+        MPI_Group self;
+        MPI_Win win;
+        expect_ok(MPI_Win_create(&memory, 4, 4, MPI_INFO_NULL, MPI_COMM_SELF, &win));
+        MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+        MPI_Win_get_group(win, &self);
+        if (state == FENCED || state == USED)
+            expect_ok(MPI_Win_fence(0, win));
+        if (state == USED)
+            expect_ok(MPI_Put(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, win));
+        if (state == POSTED || state == STARTED)
+            expect_ok(MPI_Win_post(self, 0, win));
+        if (state == STARTED)
+            expect_ok(MPI_Win_start(self, 0, win));
+        if (state == LOCKED)
+            expect_ok(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win));
+        if (state == ALL)
+            expect_ok(MPI_Win_lock_all(0, win));
+        if (state > FENCED)
+            expect_class(MPI_Win_free(&win), MPI_ERR_RMA_SYNC);
+        if (state == USED)
+            expect_ok(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
+        if (state == POSTED)
+            expect_ok(MPI_Win_start(self, 0, win));
+        if (state == POSTED || state == STARTED) {
+            expect_ok(MPI_Win_complete(win));
+            expect_class(MPI_Win_free(&win), MPI_ERR_RMA_SYNC);
+            expect_ok(MPI_Win_wait(win));
+        }
+        if (state == LOCKED)
+            expect_ok(MPI_Win_unlock(0, win));
+        if (state == ALL)
+            expect_ok(MPI_Win_unlock_all(win));
+        MPI_Group_free(&self);
+        expect_ok(MPI_Win_free(&win));
+        expect(win == MPI_WIN_NULL, "a handle of state %d is left", state);
+    }
+}
+
 #define RETURNING(name)                                                                            \
     static void all_##name(int rank, int size)                                                     \
     {                                                                                              \
@@ -244,6 +409,8 @@ RETURNING(attaching)
 RETURNING(sharing)
 RETURNING(not_shared)
 RETURNING(accesses)
+RETURNING(operations)
+RETURNING(freeing)
 
 int main(void)
 {
@@ -257,5 +424,9 @@ int main(void)
                      WORLD_SIZES(1, 3, 5));
     world_test_sizes("accesses stay within their window, and have what they need", all_accesses,
                      WORLD_FIBERS, WORLD_SIZES(1, 3));
+    world_test_sizes("each operation takes the types of the standard's table", all_operations,
+                     WORLD_FIBERS, WORLD_SIZES(1, 3));
+    world_test_sizes("no window is freed in an epoch", all_freeing, WORLD_FIBERS,
+                     WORLD_SIZES(1, 2));
     return tap_done();
 }
