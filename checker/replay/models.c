@@ -142,7 +142,7 @@ static void report(const struct check_context *context, const char *code, enum c
         check_place(trace, replay->loose, place, sizeof place);
         finding_detail(finding, "So it is where %s%s%s.\n", sends ? "MPI buffers " : "", place,
                        sends ? ", and lets those wait"
-                             : " need not wait for all others, and those must");
+                             : " goes on without the others, and those wait");
     }
     if (in_forward(trace, replay))
         inherit(context, model, finding);

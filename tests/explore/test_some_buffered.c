@@ -397,8 +397,7 @@ static bool says_hang(const struct plan *plan, const struct state *end, bool *to
     check_context_init(&context, p.trace, &options);
     check_models(&context, &findings);
     bool hangs = findings.count > 0;
-    *told = hangs && (!strcmp(findings.items[0].code, "D002") || /* sends wait nowhere */
-                      strstr(findings.items[0].detail, "So it is where "));
+    *told = hangs && strstr(findings.items[0].detail, "So it is where ");
     check_context_release(&context);
     findings_release(&findings);
     trace_free(p.trace);
