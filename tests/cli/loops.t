@@ -148,4 +148,41 @@ for (1 .. 6) {
     $hashes{`'$simrun' query --db h.db 'select trace_hash from runs' | tail -n 1`}++;
 }
 is(scalar keys %hashes, 1, 'equal runs are recorded as equal, wherever their memory lies') or diag(explain(\%hashes));
+
+# A rank takes what any of the others sends and then reduces: it may run far behind them. The loader keeps where the
+# ranks of a loop stand, the checker looks for receives that the messages of later rounds could reach (the root of a
+# Reduce waits for nobody's next round, the others do not wait for it): both in time that grows as the rounds do.
+open $file, '>', 'behind.c' or die;
+print $file <<'C';
+#include <mpi.h>
+#include <stdlib.h>
+
+int main(int argc, char **argv)
+{
+    int rank, size, x = 0, y = 0, rounds = atoi(argv[1]);
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    for (int i = 0; i < rounds; i++) {
+        if (rank == 0)
+            for (int k = 1; k < size; k++)
+                MPI_Recv(&x, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        else
+            MPI_Send(&i, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+        MPI_Reduce(&x, &y, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+    }
+    MPI_Finalize();
+}
+C
+close $file;
+my %used;
+for my $rounds (10, 8000, 32000) { # the first one compiles
+    my $before = (times)[2];
+    my $said = `'$simrun' run --no-gradients --db none -n 8 behind.c $rounds 2>&1`;
+    $used{$rounds} = (times)[2] - $before;
+    like($said, qr/^FAIL .*^D003 .*^\s+cause /ms, "$rounds rounds: a message of a later round is taken in an earlier one");
+}
+note(explain(\%used));
+cmp_ok($used{32000}, '<', 10 * $used{8000}, 'four times the rounds take far less than sixteen times as long')
+    or diag(explain(\%used));
 done_testing;
