@@ -121,6 +121,17 @@ static void done(struct record_watch *watch, const struct record_op *record)
     }
 }
 
+/* Behind what arrived of a message stands in the buffer what stood there: nothing, perhaps. It is none of the numbers that are moved. */
+static void arrived_alone(struct call_entry *entry)
+{
+    uint64_t unit = entry->record->unit > 1 ? entry->record->unit : 1;
+    uint64_t bytes =
+        entry->record->count_matched > 0 ? (uint64_t)entry->record->count_matched * unit : 0;
+    size_t arrived = (size_t)(bytes / (entry->single ? sizeof(float) : sizeof(double)));
+    for (size_t i = arrived; i < entry->got.count; i++)
+        entry->got.values[i] = 0;
+}
+
 /* What only the completed operation knows. */
 static void over(struct record_watch *watch)
 {
@@ -131,6 +142,8 @@ static void over(struct record_watch *watch)
             bool receives = op_kind_class(entry->kind) == CLASS_RECEIVE;
             entry->peer = receives ? entry->record->peer_matched : entry->record->peer;
             entry->tag = receives ? entry->record->tag_matched : entry->record->tag;
+            if (receives)
+                arrived_alone(entry);
             entry->reduction = entry->record->reduce_op;
             entry->record = NULL;
         }

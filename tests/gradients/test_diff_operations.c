@@ -9,6 +9,7 @@
 #include "collectives/tape/tape.h"
 
 #include <complex.h>
+#include <malloc.h>
 
 enum kind {
     LOCAL,
@@ -447,7 +448,8 @@ int main(int argc, char **argv)
     struct dice_seeds seeds = dice_seeds(10); /* of each kind */
     struct tally tallies[KINDS] = {0};
     struct blamed blamed = {0};
-    if (argc > 1) { /* one program, by what is said of it */
+    mallopt(M_PERTURB, 0xa5); /* what nobody has written is large, and decides nothing */
+    if (argc > 1) {           /* one program, by what is said of it */
         unsigned long long one = strtoull(argv[1], NULL, 10);
         judge((enum kind)(one % KINDS), one / KINDS, tallies, &blamed);
         tally_line("this one", tallies);
