@@ -170,8 +170,9 @@ static bool let_wildcards_take_others(struct replay_machine *machine, uint32_t r
             messages->ops[kept++] = send;
     }
     size_t left = kept - messages->first; /* of those looked at */
-    memmove(messages->ops + at - left, messages->ops + messages->first,
-            left * sizeof *messages->ops);
+    if (left)
+        memmove(messages->ops + at - left, messages->ops + messages->first,
+                left * sizeof *messages->ops);
     messages->first = at - left;
     return any;
 }
