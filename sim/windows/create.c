@@ -10,6 +10,7 @@
 #include "sim/messages/point.h"
 #include "sim/windows/carry.h"
 #include "sim/windows/history.h"
+#include "sim/windows/lock_order.h"
 #include "sim/windows/window.h"
 #include "sim/worlds/error.h"
 #include "sim/worlds/open_handles.h"
@@ -467,6 +468,7 @@ static void abandon(struct sim_win *win)
         next = win->epoch.locks->next;
         free(win->epoch.locks);
     }
+    sim_lock_order_end_all(win);
     if (win->epoch.started)
         sim_group_release(win->epoch.started);
     if (win->epoch.posted)

@@ -57,7 +57,8 @@ struct sim_epoch {
     uint32_t exposed_since; /* the same of MPI_Win_post */
     struct sim_group *started, *posted;
     struct sim_epoch_lock *locks;
-    bool unchecked; /* MPI_Win_lock_all asserted MPI_MODE_NOCHECK */
+    struct sim_epoch_lock *all; /* exploration: of MPI_Win_lock_all, per target; NULL: none */
+    bool unchecked;             /* MPI_Win_lock_all asserted MPI_MODE_NOCHECK */
 };
 
 struct sim_epoch_lock *sim_epoch_lock_of(const struct sim_epoch *epoch, int target);

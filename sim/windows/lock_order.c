@@ -46,6 +46,30 @@ void sim_lock_order_begin(const struct sim_win *win, struct sim_epoch_lock *lock
     lock->messages = win->owner->message_calls;
 }
 
+void sim_lock_order_begin_all(struct sim_win *win, int target, uint32_t event)
+{
+    if (event == UINT32_MAX)
+        return;
+    if (!win->epoch.all) {
+        win->epoch.all = calloc((size_t)win->window->size, sizeof *win->epoch.all);
+        assert(win->epoch.all && "out of memory for a window");
+        for (int i = 0; i < win->window->size; i++)
+            win->epoch.all[i] = (struct sim_epoch_lock){.target = i, .event = UINT32_MAX};
+    }
+    sim_lock_order_begin(win, &win->epoch.all[target], event);
+}
+
+void sim_lock_order_end_all(struct sim_win *win)
+{
+    free(win->epoch.all);
+    win->epoch.all = NULL;
+}
+
+struct sim_epoch_lock *sim_lock_order_of_all(const struct sim_win *win, int target)
+{
+    return win->epoch.all ? &win->epoch.all[target] : NULL;
+}
+
 static struct sim_event *event_of(const struct sim_win *win, const struct sim_epoch_lock *lock)
 {
     return lock && lock->event != UINT32_MAX ? &win->owner->world->chooser.log.events[lock->event]
@@ -61,9 +85,9 @@ void sim_lock_order_use(struct sim_win *win, int target, uint32_t how, uint64_t 
 void sim_lock_order_touch(const struct sim_win *win, int target, uint32_t how, uint64_t low,
                           uint64_t high)
 {
-    const struct sim_epoch_lock *lock = win->epoch.locks;
-    while (lock && lock->target != target)
-        lock = lock->next;
+    const struct sim_epoch_lock *lock = sim_lock_order_of_all(win, target);
+    if (!lock)
+        lock = sim_epoch_lock_of(&win->epoch, target);
     struct sim_event *event = event_of(win, lock);
     if (!event)
         return;
@@ -82,35 +106,38 @@ static bool may_touch(const struct sim_win *win, int target)
 }
 
 /* MPI_Win_lock may return before the lock is had, but for that of one's own memory. */
-static void settle(const struct sim_win *win, struct sim_event *event, struct sim_epoch_lock *lock)
+static void settle(const struct sim_win *win, struct sim_epoch_lock *lock)
 {
-    if (!lock->settled)
+    struct sim_event *event = event_of(win, lock);
+    if (event && !lock->settled)
         event->lazy = lock->target != win->rank && win->owner->message_calls != lock->messages;
     lock->settled = true;
 }
 
 void sim_lock_order_flush(struct sim_win *win, int target)
 {
-    for (struct sim_epoch_lock *lock = win->epoch.locks; lock; lock = lock->next) {
-        struct sim_event *event = event_of(win, lock);
-        if (event && (target < 0 || lock->target == target))
-            settle(win, event, lock);
-    }
+    for (struct sim_epoch_lock *lock = win->epoch.locks; lock; lock = lock->next)
+        if (target < 0 || lock->target == target)
+            settle(win, lock);
+    for (int i = 0; win->epoch.all && i < win->window->size; i++)
+        if (target < 0 || i == target)
+            settle(win, &win->epoch.all[i]);
 }
 
 void sim_lock_order_pass(struct sim_win *win, int target, struct sim_epoch_lock *lock)
 {
     struct sim_event *event = event_of(win, lock);
-    if (event)
-        settle(win, event, lock);
-    if (event && may_touch(win, target)) {
+    if (!event)
+        return;
+    settle(win, lock);
+    if (may_touch(win, target)) {
         event->how = SIM_LOCK_WRITTEN;
         event->low = 0;
         event->high = UINT64_MAX;
     }
-    if (event)
-        event->plain =
-            record_position() - 1 - lock->position == win->owner->window_calls - lock->calls;
+    /* MPI_Win_lock_all has locks while it waits for others */
+    event->plain = !win->epoch.all &&
+                   record_position() - 1 - lock->position == win->owner->window_calls - lock->calls;
 }
 
 static bool by_others(int who, const struct sim_win *win)

@@ -462,10 +462,13 @@ int PMPI_Win_lock_all(int assertion, MPI_Win handle)
     int failed = MPI_SUCCESS;
     for (int i = 0; i < win->window->size && !failed; i++) {
         failed = acquire(win, i, MPI_LOCK_SHARED, assertion, &event);
+        if (!failed)
+            sim_lock_order_begin_all(win, i, event);
         for (int held = 0; failed && held < i; held++)
-            give_back(win, held, NULL, assertion & MPI_MODE_NOCHECK);
+            give_back(win, held, sim_lock_order_of_all(win, held), assertion & MPI_MODE_NOCHECK);
     }
     if (failed) {
+        sim_lock_order_end_all(win);
         win->epoch.state = SIM_EPOCH_NONE;
         sim_win_changed(win->window);
     } else {
@@ -492,7 +495,8 @@ int PMPI_Win_unlock_all(MPI_Win handle)
     if (!win)
         return error;
     for (int i = 0; i < win->window->size; i++)
-        give_back(win, i, NULL, win->epoch.unchecked);
+        give_back(win, i, sim_lock_order_of_all(win, i), win->epoch.unchecked);
+    sim_lock_order_end_all(win);
     win->epoch.unchecked = false;
     error = any_error(win);
     sim_win_changed(win->window);

@@ -143,10 +143,10 @@ for my $who (0 .. 2) {
 my $lazy = <<'END';
     int before = 0, after = 0;
     if (rank == OWNER) {
-        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 2, 0, win);
+        LOCK;
         BEFORE;
         MPI_Accumulate(&one, 1, MPI_INT, 2, 0, 1, MPI_INT, MPI_SUM, win);
-        MPI_Win_unlock(2, win);
+        UNLOCK;
         AFTER;
     } else if (rank == 1) {
         OTHER;
@@ -158,13 +158,22 @@ my $lazy = <<'END';
     }
     MPI_Barrier(MPI_COMM_WORLD);
 END
-my %lazy = (OWNER => 0, KIND => 'MPI_LOCK_EXCLUSIVE', THIRD => '(void)0', BEFORE => '(void)0', AFTER => '(void)0',
+my %lazy = (OWNER => 0, LOCK => 'MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 2, 0, win)', UNLOCK => 'MPI_Win_unlock(2, win)', KIND => 'MPI_LOCK_EXCLUSIVE', THIRD => '(void)0', BEFORE => '(void)0', AFTER => '(void)0',
     OTHER => 'MPI_Recv(&after, 1, MPI_INT, OWNER, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE)',
     THEIRS => 'MPI_Get(&value, 1, MPI_INT, 2, 0, 1, MPI_INT, win)');
 my $send = 'MPI_Send(&before, 1, MPI_INT, 1, 0, MPI_COMM_WORLD)';
 my $answer = 'MPI_Recv(&before, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE)';
 my $barrier = 'MPI_Barrier(MPI_COMM_WORLD)';
+my @all = (LOCK => 'MPI_Win_lock_all(0, win)', UNLOCK => 'MPI_Win_unlock_all(win)');
 my @lazy = (
+    [1, 'sent within a lock of all', @all, BEFORE => $send],
+    [1, 'sent within a lock of all, after a flush of another target', @all, BEFORE => "MPI_Win_flush(1, win); $send"],
+    [0, 'sent behind a lock of all', @all, AFTER => $send],
+    [0, 'flushed in a lock of all before it is sent', @all, BEFORE => "MPI_Win_flush(2, win); $send"],
+    [0, 'all flushed in a lock of all before it is sent', @all, BEFORE => "MPI_Win_flush_all(win); $send"],
+    [0, 'sent within a lock of all, and the other adds as well', @all, BEFORE => $send,
+        THEIRS => 'MPI_Accumulate(&one, 1, MPI_INT, 2, 0, 1, MPI_INT, MPI_SUM, win)'],
+    [0, 'sent within a lock of all by the owner', @all, BEFORE => $send, OWNER => 2],
     [1, 'sent within', BEFORE => $send],
     [1, 'sent within, after a flush of another target', BEFORE => "MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, win);"
             . " MPI_Win_flush(1, win); $send; MPI_Win_unlock(1, win)"],
