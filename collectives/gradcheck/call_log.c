@@ -110,13 +110,13 @@ static void done(struct record_watch *watch, const struct record_op *record)
     int self = MPIX_World_rank();
     if (!entry)
         return;
-    size_t which = (size_t)(entry - log->ranks[self].entries), at = 0;
+    size_t which = (size_t)(entry - log->ranks[self].entries);
     bool pushed = log->pushed && log->pushed[self] == which;
+    size_t at = pushed ? log->begin[self] : 0, end = pushed ? log->begin[self + 1] : 0;
     for (size_t i = 0; i < entry->block_count; i++) {
         struct call_block *from = &entry->blocks[i];
-        for (size_t k = 0; pushed && k < from->count; k++)
-            push(entry->single, from->values, k,
-                 log->step * log->direction[log->begin[self] + at++]);
+        for (size_t k = 0; k < from->count && at < end; k++)
+            push(entry->single, from->values, k, log->step * log->direction[at++]);
         numbers_add(log, &entry->got, entry->single, from->values, from->count);
     }
 }
@@ -128,8 +128,8 @@ static void arrived_alone(struct call_entry *entry)
     uint64_t bytes =
         entry->record->count_matched > 0 ? (uint64_t)entry->record->count_matched * unit : 0;
     size_t arrived = (size_t)(bytes / (entry->single ? sizeof(float) : sizeof(double)));
-    for (size_t i = arrived; i < entry->got.count; i++)
-        entry->got.values[i] = 0;
+    if (arrived < entry->got.count)
+        entry->got.count = arrived;
 }
 
 /* What only the completed operation knows. */

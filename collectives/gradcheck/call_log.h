@@ -39,7 +39,7 @@ struct call_log {
     int rank_count;
     bool failed; /* without memory */
     /* step times `direction` is added to what these calls got: one entry of each rank, SIZE_MAX for
-     * none; the directions of the ranks stand one after the other, from `begin` on. */
+     * none; rank r's direction stands from begin[r] up to begin[r + 1]. */
     const size_t *pushed, *begin;
     const double *direction;
     double step;

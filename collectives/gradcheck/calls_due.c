@@ -35,7 +35,7 @@ static double objective_at(struct calls *calls, struct call_log *push)
     return value;
 }
 
-/* What is changed in a forward call's result: a direction, of each rank from begin[r] on. */
+/* What is changed in a forward call's result: a direction, of rank r from begin[r] up to begin[r + 1]. */
 struct change {
     const struct call_group *group;
     int only; /* of one rank alone, -1: of all */
@@ -86,19 +86,20 @@ static double slope_measured(struct calls *calls, const struct change *change, d
 static double *change_new(const struct calls *calls, const struct call_group *forward,
                           uint64_t seed, size_t **begin, double *step)
 {
-    size_t total = 0;
     double scale = 0;
-    *begin = calloc((size_t)calls->ranks, sizeof **begin);
+    *begin = calloc((size_t)calls->ranks + 1, sizeof **begin);
     for (size_t m = 0; *begin && m < forward->count; m++) {
         const struct call_member *member = &calls->members[forward->first + m];
         const struct call_entry *entry = calls_entry(calls, member);
         if (!member->gets)
             continue;
-        (*begin)[member->rank] = total;
-        total += entry->got.count;
+        (*begin)[member->rank + 1] += entry->got.count;
         for (size_t i = 0; i < entry->got.count; i++)
             scale = fmax(scale, fabs(entry->got.values[i]));
     }
+    for (int r = 0; *begin && r < calls->ranks; r++)
+        (*begin)[r + 1] += (*begin)[r];
+    size_t total = *begin ? (*begin)[calls->ranks] : 0;
     double *direction = *begin ? malloc((total + 1) * sizeof *direction) : NULL;
     uint64_t state = 1234 + seed;
     for (size_t i = 0; direction && i < total; i++)

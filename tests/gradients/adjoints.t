@@ -63,6 +63,9 @@ my @cases = (
     ['ring', 1, 'forwards instead of back', 'way', 'Sendrecv'],
     ['ring', 2, 'no message', 'without', 'Sendrecv'],
     ['ring', 3, 'one element twice', 'after'],
+    ['room', 1, 'forwards instead of back', 'way', 'Send'],
+    ['room', 2, 'no message', 'without', 'message'],
+    ['room', 3, 'one element twice', 'after'],
     ['halo', 1, 'right and left in each other\'s place', 'given', 'message'],
     ['halo', 2, 'one side dropped', 'after'],
     ['halo', 3, 'its own used twice', 'after'],
@@ -73,7 +76,7 @@ my @cases = (
     ['turn', 3, 'cotangents in single precision', 'given'],
     ['turn', 91, 'the weights of the next element', 'given'],
 );
-for my $operation (qw(allreduce bcast reduce gather scatter gatherv allgather alltoall alltoallv ring halo)) {
+for my $operation (qw(allreduce bcast reduce gather scatter gatherv allgather alltoall alltoallv ring room halo)) {
     push @cases, map { [$operation, @$_] }
       [90, 'a factor from five ranks on', 'after'], [91, 'the weights of the next element', 'given'], [92, 'stale numbers after', 'after'],
       [93, 'the last rank dropped', 'after'], [94, 'cotangents rounded to float', 'given|rounded'], [95, 'a cotangent used twice', 'given'],
