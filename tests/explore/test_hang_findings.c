@@ -400,14 +400,8 @@ static void ask(unsigned number, struct tally *tally)
     struct check_context context;
     struct findings findings;
     struct hang_read hang;
-    seed = number * 2654435761u;
-    struct model model = {.ranks = 1 + draw(RANKS_MOST)};
-    struct program p = program_new(model.ranks);
-    uint32_t comms[COMMS];
-    add_comms(&model, &p, comms);
-    for (uint32_t rank = 0; rank < model.ranks; rank++)
-        add_rank(&model, &p, comms, rank);
-    need_absent(&model);
+    struct model model;
+    struct program p = model_draw(&model, number);
     p.trace->outcome = OUTCOME_DEADLOCK;
     program_finish(&p);
     check_options_init(&options);

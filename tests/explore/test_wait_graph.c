@@ -145,14 +145,8 @@ static void random_hangs(void)
     struct tally tally = {0};
     unsigned first_wrong = 0;
     for (unsigned i = 1; i <= PROGRAMS; i++) {
-        seed = i * 2654435761u;
-        struct model model = {.ranks = 1 + draw(RANKS_MOST)};
-        struct program p = program_new(model.ranks);
-        uint32_t comms[COMMS];
-        add_comms(&model, &p, comms);
-        for (uint32_t rank = 0; rank < model.ranks; rank++)
-            add_rank(&model, &p, comms, rank);
-        need_absent(&model);
+        struct model model;
+        struct program p = model_draw(&model, i);
         ask(&model, &p, &tally);
         first_wrong = tally.wrong && !first_wrong ? i : first_wrong;
     }

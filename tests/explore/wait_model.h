@@ -313,4 +313,18 @@ static inline int shortest(const struct model *model, const struct reading *read
     return best < FAR ? best : 0;
 }
 
+/* The random hang of this number, and its program so far. */
+static inline struct program model_draw(struct model *model, unsigned number)
+{
+    uint32_t comms[COMMS];
+    seed = number * 2654435761u;
+    *model = (struct model){.ranks = 1 + draw(RANKS_MOST)};
+    struct program p = program_new(model->ranks);
+    add_comms(model, &p, comms);
+    for (uint32_t rank = 0; rank < model->ranks; rank++)
+        add_rank(model, &p, comms, rank);
+    need_absent(model);
+    return p;
+}
+
 #endif
