@@ -31,26 +31,36 @@ static bool takes_from_neighbor(const struct sim_collective *collective,
     return false;
 }
 
-static bool needs_of_all(const struct sim_collective_call *call, int rank, int member)
+/* By the numbers that the call knows them by: its own one, and the other's. */
+static bool needs_of_all(const struct sim_collective_call *call, int own, int other)
 {
     const struct sim_collective_kind *kind = call->kind;
     if (!call->send.type && !call->receive.type) /* a barrier, or what makes something */
         return true;
     if (kind->reduces && kind->sends_each) /* its own share of the result */
-        return takes_from(call, rank);
-    return kind->reduces ? moves_anything(call) : takes_from(call, member);
+        return takes_from(call, own);
+    return kind->reduces ? moves_anything(call) : takes_from(call, other);
 }
 
-/* Between the groups of an intercommunicator, whatever the amount. */
+static bool needs_as_root(const struct sim_collective_call *call, int other)
+{
+    return call->kind->reduces ? moves_anything(call) : takes_from(call, other);
+}
+
+/* Between the groups of an intercommunicator: each has its own numbers. */
 static bool needs_across(const struct sim_collective *collective, int rank, int member)
 {
     const struct sim_collective_call *call = collective->calls[rank];
     int split = collective->context->first_side;
-    bool other = (rank < split) != (member < split);
+    int own = rank < split ? rank : rank - split, other = member < split ? member : member - split;
+    if ((rank < split) == (member < split))
+        return false;
     /* A root gives MPI_ROOT, the others of its group MPI_PROC_NULL. */
     if (call->kind->flow == SIM_FROM_ROOT)
-        return other && call->root == (member < split ? member : member - split);
-    return other && (call->kind->flow != SIM_TO_ROOT || call->root == MPI_ROOT);
+        return call->root == other && moves_anything(call);
+    if (call->kind->flow == SIM_TO_ROOT)
+        return call->root == MPI_ROOT && needs_as_root(call, other);
+    return needs_of_all(call, own, other);
 }
 
 /* Whether the member `rank`, which waits, needs what that other one brings. */
@@ -66,8 +76,7 @@ static bool needs(const struct sim_collective *collective, int rank, int member)
     case SIM_FROM_ROOT:
         return member == call->root && moves_anything(call);
     case SIM_TO_ROOT:
-        return rank == call->root &&
-               (kind->reduces ? moves_anything(call) : takes_from(call, member));
+        return rank == call->root && needs_as_root(call, member);
     case SIM_PREFIX:
         return member < rank && moves_anything(call);
     case SIM_NEEDS_ALL:

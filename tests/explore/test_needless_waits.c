@@ -9,94 +9,80 @@
 #include "sim/base/dependence_sets.h"
 #include "sim/worlds/world.h"
 #include "tests/dice.h"
+#include "tests/mpi/collective_calls.h"
 #include "tests/tap.h"
 
 #include <mpi.h>
 #include <mpix.h>
-#include <string.h>
 
-enum { RANKS = 4, ROOM = 8, LARGE = 40000 /* beyond what a plain run buffers */ };
+enum { ROOM = 6, LARGE = 40000 /* beyond what a plain run buffers */ };
 
-enum kind {
-    BARRIER,
-    BCAST,
-    REDUCE,
-    GATHER,
-    GATHERV,
-    SCATTER,
-    SCATTERV,
-    ALLGATHER,
-    ALLGATHERV,
-    ALLTOALL,
-    ALLTOALLV,
-    ALLREDUCE,
-    REDUCE_SCATTER,
-    REDUCE_SCATTER_BLOCK,
-    SCAN,
-    EXSCAN,
-    NEIGHBOR_ALLGATHER,
-    NEIGHBOR_ALLTOALL,
-    ACROSS_BARRIER, /* between odd and even ranks */
-    ACROSS_BCAST,
-    ACROSS_GATHER,
-    ACROSS_ALLREDUCE,
+/* Beside the collectives that move data. */
+enum {
+    BARRIER = KINDS,
     FENCE,
     FENCE_ALONE, /* nothing precedes it */
     START,       /* the leaver's; the sender posts */
-    KINDS
+    ALL_KINDS
 };
-static const char *const names[KINDS] = {"barrier",
-                                         "bcast",
-                                         "reduce",
-                                         "gather",
-                                         "gatherv",
-                                         "scatter",
-                                         "scatterv",
-                                         "allgather",
-                                         "allgatherv",
-                                         "alltoall",
-                                         "alltoallv",
-                                         "allreduce",
-                                         "reduce_scatter",
-                                         "reduce_scatter_block",
-                                         "scan",
-                                         "exscan",
-                                         "neighbor_allgather",
-                                         "neighbor_alltoall",
-                                         "barrier across",
-                                         "bcast across",
-                                         "gather across",
-                                         "allreduce across",
-                                         "fence",
-                                         "fence that nothing precedes",
-                                         "start"};
+static const char *const other_names[] = {"Barrier", "fence", "fence that nothing precedes",
+                                          "start"};
+static const char *const place_names[PLACES] = {"within", "across", "along"};
+static const char *const form_names[FORMS] = {
+    "persistent", "persistent _c", "blocking", "nonblocking", "_c", "nonblocking _c"};
 
 struct plan {
-    enum kind kind;
-    bool nonblocking, in_place, late; /* late: the bystander comes after the taker */
+    int kind;
+    enum place place;
+    enum form form;
+    bool in_place;
     int root, count;
-    int counts[RANKS]; /* of each member, in v-forms */
-    int flows[RANKS]
-             [RANKS]; /* alltoallv: from whom to whom; neighbours: whether there is an edge */
-    int leaver, sender, bystander, taker;
+    int counts[RANKS];       /* of each rank, in v-forms */
+    int flows[RANKS][RANKS]; /* alltoallv and w: how much from whom to whom */
+    int leaver, sender, taker;
+    bool late[RANKS]; /* others that come after the taker */
 };
+
+/* The same sum on both sides. */
+static void deal_sums(struct plan *plan, uint64_t *dice)
+{
+    int sum = (int)dice_below(dice, 3);
+    for (int i = 0; i < RANKS; i++)
+        plan->counts[i] = 0;
+    for (int i = 0; i < sum; i++) {
+        plan->counts[2 * dice_below(dice, EVEN)]++;
+        plan->counts[2 * dice_below(dice, RANKS - EVEN) + 1]++;
+    }
+}
+
+static bool may_be_in_place(const struct plan *plan)
+{
+    return plan->place == WITHIN && plan->kind != BCAST && plan->kind != ALLTOALLV &&
+           plan->kind != ALLTOALLW;
+}
 
 static struct plan plan_new(uint64_t seed)
 {
     static const int sizes[] = {0, 1, 1, 2, LARGE};
     uint64_t dice = seed;
-    int order[RANKS] = {0, 1, 2, 3};
-    struct plan plan = {.kind = (enum kind)dice_below(&dice, KINDS)};
-    plan.nonblocking = dice_below(&dice, 3) == 0;
-    plan.in_place = dice_below(&dice, 3) == 0;
-    plan.late = dice_below(&dice, 2);
+    int order[RANKS] = {0, 1, 2, 3, 4};
+    struct plan plan = {.kind = (int)dice_below(&dice, ALL_KINDS)};
+    do
+        plan.place = (enum place)dice_below(&dice, plan.kind > BARRIER ? 1 : PLACES);
+    while (plan.kind == BARRIER ? plan.place == ALONG
+                                : plan.kind < KINDS && !exists((enum kind)plan.kind, plan.place));
+    plan.form = (enum form)dice_below(&dice, FORMS);
+    plan.in_place = dice_below(&dice, 3) == 0 && may_be_in_place(&plan);
     plan.root = (int)dice_below(&dice, RANKS);
     plan.count = sizes[dice_below(&dice, 5)];
     for (int i = 0; i < RANKS; i++) {
         plan.counts[i] = (int)dice_below(&dice, 3) % 2;
+        plan.late[i] = dice_below(&dice, 2);
         for (int j = 0; j < RANKS; j++)
             plan.flows[i][j] = i != j && dice_below(&dice, 2);
     }
+    if (plan.kind == REDUCE_SCATTER && plan.place == ACROSS)
+        deal_sums(&plan, &dice);
     for (int i = RANKS - 1; i > 0; i--) {
         int other = (int)dice_below(&dice, (uint32_t)i + 1), kept = order[i];
         order[i] = order[other];
@@ -104,78 +90,79 @@ static struct plan plan_new(uint64_t seed)
     }
     plan.leaver = order[0];
     plan.sender = order[1];
-    plan.bystander = order[2];
-    plan.taker = order[3];
+    plan.taker = order[2];
+    plan.late[plan.leaver] = false;
+    plan.late[plan.sender] = plan.late[plan.taker] = true;
     return plan;
 }
 
 /* ---- MPI's words ---- */
 
+/* Whether the one gives the other anything in that place, in a collective without a root. */
+static bool is_partner(enum place place, int to, int from)
+{
+    int ahead = (to - from + RANKS) % RANKS;
+    return place == WITHIN || (place == ACROSS ? from % 2 != to % 2 : ahead == 1 || ahead == 2);
+}
+
 /* Whether `to` cannot have its result before `from` has come. */
 static bool needs(const struct plan *plan, int to, int from)
 {
+    bool partner = is_partner(plan->place, to, from);
+    bool others = plan->place == WITHIN || to % 2 != from % 2; /* of one who is the root */
     switch (plan->kind) {
     case BARRIER:
+        return partner;
     case FENCE:
         return true;
     case FENCE_ALONE:
     case START:
         return false;
-    case ACROSS_BARRIER:
-    case ACROSS_ALLREDUCE:
-        return from % 2 != to % 2;
-    case ACROSS_BCAST:
-        return from == plan->root && to % 2 != plan->root % 2;
-    case ACROSS_GATHER:
-        return to == plan->root && from % 2 != plan->root % 2;
     case BCAST:
     case SCATTER:
-        return from == plan->root && plan->count;
+        return from == plan->root && others && plan->count;
     case SCATTERV:
-        return from == plan->root && plan->counts[to];
+        return from == plan->root && others && plan->counts[to];
     case REDUCE:
     case GATHER:
-        return to == plan->root && plan->count;
+        return to == plan->root && others && plan->count;
     case GATHERV:
-        return to == plan->root && plan->counts[from];
+        return to == plan->root && others && plan->counts[from];
     case ALLGATHERV:
-        return plan->counts[from];
+        return partner && plan->counts[from];
     case REDUCE_SCATTER:
-        return plan->counts[to];
+        return partner && plan->counts[to];
     case SCAN:
     case EXSCAN:
         return from < to && plan->count;
     case ALLTOALLV:
-        return plan->flows[from][to];
-    case NEIGHBOR_ALLGATHER:
-    case NEIGHBOR_ALLTOALL:
-        return plan->flows[from][to] && plan->count;
+    case ALLTOALLW:
+        return partner && plan->flows[from][to];
     default:
-        return plan->count;
+        return partner && plan->count;
     }
 }
 
 /* Whether the member, which has come, needs nobody who comes only after the taker has its message. */
 static bool may_leave(const struct plan *plan, int who)
 {
-    return !needs(plan, who, plan->taker) && !needs(plan, who, plan->sender) &&
-           !(plan->late && needs(plan, who, plan->bystander));
-}
-
-static bool has_come(const struct plan *plan, int who)
-{
-    return who == plan->leaver || (!plan->late && who == plan->bystander);
+    for (int other = 0; other < RANKS; other++)
+        if (plan->late[other] && needs(plan, who, other))
+            return false;
+    return true;
 }
 
 /* Of these the machine itself has some go on; for the others it names what it leaves out. */
 static bool goes_on(const struct plan *plan, int who)
 {
     bool lower = plan->kind == SCAN || plan->kind == EXSCAN;
+    if (plan->place != WITHIN)
+        return false;
     switch (plan->kind) {
     case BCAST:
     case SCATTER:
     case SCATTERV:
-        return has_come(plan, plan->root);
+        return !plan->late[plan->root];
     case REDUCE:
     case GATHER:
     case GATHERV:
@@ -184,135 +171,93 @@ static bool goes_on(const struct plan *plan, int who)
         return who != plan->leaver;
     default:
         for (int below = 0; below < who; below++)
-            lower = lower && has_come(plan, below);
+            lower = lower && !plan->late[below];
         return lower;
     }
 }
 
-static bool waits_needlessly(const struct plan *plan, int who)
+/* Of those that have come. */
+static bool waits_needlessly(const struct plan *plan)
 {
-    return may_leave(plan, who) && !goes_on(plan, who);
+    for (int who = 0; who < RANKS; who++)
+        if (!plan->late[who] && may_leave(plan, who) && !goes_on(plan, who))
+            return true;
+    return false;
 }
 
 /* ---- the program ---- */
 
-static MPI_Comm graph_of(const struct plan *plan, int rank)
+/* Whom the i-th block of a side is for, or from. */
+static int peer_of(enum place place, int rank, int i, bool takes)
 {
-    int in[RANKS], out[RANKS], in_count = 0, out_count = 0;
-    MPI_Comm graph;
-    for (int other = 0; other < RANKS; other++) {
-        if (plan->flows[other][rank])
-            in[in_count++] = other;
-        if (plan->flows[rank][other])
-            out[out_count++] = other;
-    }
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, in_count, in, MPI_UNWEIGHTED, out_count, out,
-                                   MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph);
-    return graph;
+    if (place == ACROSS)
+        return rank % 2 ? 2 * i : 2 * i + 1;
+    return place == WITHIN ? i : (rank + (takes ? RANKS - 1 - i : 1 + i)) % RANKS;
 }
 
-#define CALL(name, started, ...)                                                                   \
-    (plan->nonblocking ? MPI_I##started(__VA_ARGS__, &request) : MPI_##name(__VA_ARGS__))
+struct side {
+    int counts[RANKS], places[RANKS];
+    MPI_Datatype types[RANKS];
+};
 
-static void collective(const struct plan *plan, int rank, MPI_Comm graph, int *give, int *take)
+static void side_fill(struct side *side, const struct plan *plan, int rank, bool takes)
 {
-    static const int even[RANKS] = {0, 1, 2, 3};
-    const int n = plan->count, root = plan->root, *counts = plan->counts;
-    MPI_Comm world = MPI_COMM_WORLD;
+    bool flows = plan->kind == ALLTOALLV || plan->kind == ALLTOALLW;
+    for (int i = 0; i < peers_of(plan->place, rank); i++) {
+        int peer = peer_of(plan->place, rank, i, takes);
+        int from = takes ? peer : rank, to = takes ? rank : peer;
+        side->counts[i] = flows ? plan->flows[from][to] : plan->counts[peer];
+        side->places[i] = i * (plan->kind == ALLTOALLW ? (int)sizeof(int) : 1);
+        side->types[i] = MPI_INT;
+    }
+}
+
+static void collective(const struct plan *plan, int rank, MPI_Comm comm, int *give, int *take)
+{
+    struct side out, in;
+    enum kind kind = (enum kind)plan->kind;
+    bool v = kind == GATHERV || kind == SCATTERV || kind == ALLGATHERV,
+         is_root = rank == plan->root;
+    int count = v ? plan->counts[rank] : plan->count;
+    if (kind == REDUCE_SCATTER_BLOCK && plan->place == ACROSS)
+        count *= rank % 2 ? EVEN : RANKS - EVEN; /* the same sum on both sides */
+    side_fill(&out, plan, rank, false);
+    side_fill(&in, plan, rank, true);
+    if (kind == REDUCE_SCATTER) /* of the own side: each rank's block */
+        for (int i = 0; i < RANKS; i++)
+            in.counts[i] = plan->place == WITHIN      ? plan->counts[i]
+                           : 2 * i + rank % 2 < RANKS ? plan->counts[2 * i + rank % 2]
+                                                      : 0;
+    struct arguments arguments = {.send = {give, count, MPI_INT, out.counts, out.places, out.types},
+                                  .receive = {take, count, MPI_INT, in.counts, in.places, in.types},
+                                  .op = MPI_SUM,
+                                  .root = root_seen(plan->place, rank, plan->root),
+                                  .info = MPI_INFO_NULL,
+                                  .comm = comm,
+                                  .starts = 1};
+    bool scatters = kind == SCATTER || kind == SCATTERV;
+    if (plan->in_place && (!is_rooted(kind) || is_root))
+        *(scatters ? &arguments.receive.at : &arguments.send.at) = MPI_IN_PLACE;
+    if (call_collective(kind, plan->place, plan->form, is_root, &arguments))
+        MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static void barrier(const struct plan *plan, MPI_Comm comm)
+{
     MPI_Request request = MPI_REQUEST_NULL;
-    int to[RANKS], from[RANKS];
-    for (int other = 0; other < RANKS; other++) {
-        to[other] = plan->flows[rank][other];
-        from[other] = plan->flows[other][rank];
+    int starts = -1, error;
+    if (plan->form == BLOCKING || plan->form == BLOCKING_C) {
+        MPI_Barrier(comm);
+        return;
     }
-    const void *own = plan->in_place && rank == root ? MPI_IN_PLACE : give;
-    const void *all = plan->in_place ? MPI_IN_PLACE : give;
-    void *got = plan->in_place && rank == root ? MPI_IN_PLACE : take;
-    switch (plan->kind) {
-    case BARRIER:
-        if (plan->nonblocking)
-            MPI_Ibarrier(world, &request);
-        else
-            MPI_Barrier(world);
-        break;
-    case BCAST:
-        CALL(Bcast, bcast, give, n, MPI_INT, root, world);
-        break;
-    case REDUCE:
-        CALL(Reduce, reduce, own, take, n, MPI_INT, MPI_SUM, root, world);
-        break;
-    case GATHER:
-        CALL(Gather, gather, own, n, MPI_INT, take, n, MPI_INT, root, world);
-        break;
-    case GATHERV:
-        CALL(Gatherv, gatherv, own, counts[rank], MPI_INT, take, counts, even, MPI_INT, root,
-             world);
-        break;
-    case SCATTER:
-        CALL(Scatter, scatter, give, n, MPI_INT, got, n, MPI_INT, root, world);
-        break;
-    case SCATTERV:
-        CALL(Scatterv, scatterv, give, counts, even, MPI_INT, got, counts[rank], MPI_INT, root,
-             world);
-        break;
-    case ALLGATHER:
-        CALL(Allgather, allgather, all, n, MPI_INT, take, n, MPI_INT, world);
-        break;
-    case ALLGATHERV:
-        CALL(Allgatherv, allgatherv, all, counts[rank], MPI_INT, take, counts, even, MPI_INT,
-             world);
-        break;
-    case ALLTOALL:
-        CALL(Alltoall, alltoall, all, n, MPI_INT, take, n, MPI_INT, world);
-        break;
-    case ALLTOALLV:
-        CALL(Alltoallv, alltoallv, give, to, even, MPI_INT, take, from, even, MPI_INT, world);
-        break;
-    case ALLREDUCE:
-        CALL(Allreduce, allreduce, all, take, n, MPI_INT, MPI_SUM, world);
-        break;
-    case REDUCE_SCATTER:
-        CALL(Reduce_scatter, reduce_scatter, all, take, counts, MPI_INT, MPI_SUM, world);
-        break;
-    case REDUCE_SCATTER_BLOCK:
-        CALL(Reduce_scatter_block, reduce_scatter_block, all, take, n, MPI_INT, MPI_SUM, world);
-        break;
-    case SCAN:
-        CALL(Scan, scan, all, take, n, MPI_INT, MPI_SUM, world);
-        break;
-    case EXSCAN:
-        CALL(Exscan, exscan, all, take, n, MPI_INT, MPI_SUM, world);
-        break;
-    case NEIGHBOR_ALLGATHER:
-        CALL(Neighbor_allgather, neighbor_allgather, give, n, MPI_INT, take, n, MPI_INT, graph);
-        break;
-    default:
-        CALL(Neighbor_alltoall, neighbor_alltoall, give, n, MPI_INT, take, n, MPI_INT, graph);
+    if (plan->form == AGAIN || plan->form == AGAIN_C) {
+        error = MPI_Barrier_init(comm, MPI_INFO_NULL, &request);
+        starts = 1;
+    } else {
+        error = MPI_Ibarrier(comm, &request);
     }
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-}
-
-static void across(const struct plan *plan, int rank, MPI_Comm bridge, int *give, int *take)
-{
-    bool same = rank % 2 == plan->root % 2;
-    int root = rank == plan->root ? MPI_ROOT : same ? MPI_PROC_NULL : plan->root / 2;
-    if (plan->kind == ACROSS_BARRIER)
-        MPI_Barrier(bridge);
-    else if (plan->kind == ACROSS_BCAST)
-        MPI_Bcast(give, 1, MPI_INT, root, bridge);
-    else if (plan->kind == ACROSS_GATHER)
-        MPI_Gather(give, 1, MPI_INT, take, 1, MPI_INT, root, bridge);
-    else
-        MPI_Allreduce(give, take, 1, MPI_INT, MPI_SUM, bridge);
-}
-
-static MPI_Comm bridge_of(int rank)
-{
-    MPI_Comm half, bridge;
-    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
-    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 0, &bridge);
-    MPI_Comm_free(&half);
-    return bridge;
+    if (finished(&request, error, starts))
+        MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
 static void one_sided(const struct plan *plan, int rank, MPI_Win win)
@@ -339,46 +284,44 @@ static void one_sided(const struct plan *plan, int rank, MPI_Win win)
 
 static const struct plan *current;
 /* Of the world that runs: one that is ended when it only repeats another would not free them. */
-static int buffers[RANKS][2][RANKS * (LARGE + ROOM)];
+static int buffers[RANKS][2][ROOM * LARGE];
 
 static int body(void *context, int rank)
 {
     const struct plan *plan = current;
-    MPI_Comm graph = MPI_COMM_NULL;
+    MPI_Comm comm = MPI_COMM_NULL;
     MPI_Win win = MPI_WIN_NULL;
     MPI_Status status;
     int token = rank, *give = buffers[rank][0], *take = buffers[rank][1];
     MPI_Init(NULL, NULL);
     if (plan->kind >= FENCE)
         MPI_Win_create(give, sizeof *give, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-    else if (plan->kind >= ACROSS_BARRIER)
-        graph = bridge_of(rank);
-    else if (plan->kind >= NEIGHBOR_ALLGATHER)
-        graph = graph_of(plan, rank);
-    bool taker = rank == plan->taker, late = plan->late && rank == plan->bystander;
+    else
+        comm = comm_of(plan->place, rank);
+    bool taker = rank == plan->taker;
     if (rank == plan->sender)
         MPI_Send(&token, 1, MPI_INT, plan->taker, 0, MPI_COMM_WORLD);
-    if (rank == plan->sender || late)
+    if (!taker && plan->late[rank])
         MPI_Recv(&token, 1, MPI_INT, plan->taker, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (taker) {
         MPI_Recv(&token, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &status);
         ((uint64_t *)context)[rank] = status.MPI_SOURCE == plan->leaver;
-        MPI_Send(&token, 1, MPI_INT, plan->sender, 1, MPI_COMM_WORLD);
-        if (plan->late)
-            MPI_Send(&token, 1, MPI_INT, plan->bystander, 1, MPI_COMM_WORLD);
+        for (int other = 0; other < RANKS; other++)
+            if (other != rank && plan->late[other])
+                MPI_Send(&token, 1, MPI_INT, other, 1, MPI_COMM_WORLD);
     }
     if (plan->kind >= FENCE)
         one_sided(plan, rank, win);
-    else if (plan->kind >= ACROSS_BARRIER)
-        across(plan, rank, graph, give, take);
+    else if (plan->kind == BARRIER)
+        barrier(plan, comm);
     else
-        collective(plan, rank, graph, give, take);
+        collective(plan, rank, comm, give, take);
     if (rank == plan->leaver)
         MPI_Send(&token, 1, MPI_INT, plan->taker, 0, MPI_COMM_WORLD);
     if (taker)
         MPI_Recv(&token, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    if (graph != MPI_COMM_NULL)
-        MPI_Comm_free(&graph);
+    if (comm != MPI_COMM_NULL)
+        MPI_Comm_free(&comm);
     if (win != MPI_WIN_NULL)
         MPI_Win_free(&win);
     MPI_Finalize();
@@ -420,17 +363,17 @@ static bool is_right(const struct plan *plan, unsigned long long seed, bool *ear
     *gap = report.gaps & SIM_GAP_WAITING;
     bool finished = report.by_outcome[OUTCOME_FINISHED] == report.runs && report.exhausted;
     explore_report_release(&report);
-    bool needless = waits_needlessly(plan, plan->leaver) ||
-                    (!plan->late && waits_needlessly(plan, plan->bystander));
-    bool right = finished && *gap == needless &&
+    bool right = finished && *gap == waits_needlessly(plan) &&
                  *early == (may_leave(plan, plan->leaver) && goes_on(plan, plan->leaver));
     if (!right)
-        tap_note(
-            "SIMRUN_SEED=%llu: %s%s of %d, root %d, leaver %d, sender %d, taker %d, %s %d: %s%s%s",
-            seed, plan->nonblocking ? "i" : "", names[plan->kind], plan->count, plan->root,
-            plan->leaver, plan->sender, plan->taker, plan->late ? "late" : "early", plan->bystander,
-            finished ? "" : "does not end, ", *early ? "first" : "not first",
-            *gap ? ", named" : "");
+        tap_note("SIMRUN_SEED=%llu: %s, %s, %s of %d, root %d, leaver %d, sender %d, taker %d, "
+                 "late %d%d%d%d%d: %s%s%s",
+                 seed,
+                 plan->kind < KINDS ? kind_names[plan->kind] : other_names[plan->kind - KINDS],
+                 place_names[plan->place], form_names[plan->form], plan->count, plan->root,
+                 plan->leaver, plan->sender, plan->taker, plan->late[0], plan->late[1],
+                 plan->late[2], plan->late[3], plan->late[4], finished ? "" : "does not end, ",
+                 *early ? "first" : "not first", *gap ? ", named" : "");
     return right;
 }
 

@@ -264,21 +264,31 @@ static inline int call_collective(enum kind kind, enum place place, enum form fo
     }
 }
 
-/* The communicators of the three places; all return their errors. */
-static inline void comms_make(MPI_Comm comms[PLACES], int rank)
+/* The communicator of a place; it returns its errors. */
+static inline MPI_Comm comm_of(enum place place, int rank)
 {
-    MPI_Comm side;
+    MPI_Comm side, made;
     int before[2] = {(rank + RANKS - 1) % RANKS, (rank + RANKS - 2) % RANKS};
     int behind[2] = {(rank + 1) % RANKS, (rank + 2) % RANKS};
     const int equal[2] = {1, 1};
-    MPI_Comm_dup(MPI_COMM_WORLD, &comms[WITHIN]);
-    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &side);
-    MPI_Intercomm_create(side, 0, MPI_COMM_WORLD, 1 - rank % 2, 7, &comms[ACROSS]);
-    MPI_Comm_free(&side);
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, before, equal, 2, behind, equal,
-                                   MPI_INFO_NULL, 0, &comms[ALONG]);
-    for (int i = 0; i < PLACES; i++)
-        MPI_Comm_set_errhandler(comms[i], MPI_ERRORS_RETURN);
+    if (place == WITHIN) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &made);
+    } else if (place == ACROSS) {
+        MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &side);
+        MPI_Intercomm_create(side, 0, MPI_COMM_WORLD, 1 - rank % 2, 7, &made);
+        MPI_Comm_free(&side);
+    } else {
+        MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, before, equal, 2, behind, equal,
+                                       MPI_INFO_NULL, 0, &made);
+    }
+    MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
+    return made;
+}
+
+static inline void comms_make(MPI_Comm comms[PLACES], int rank)
+{
+    for (int place = 0; place < PLACES; place++)
+        comms[place] = comm_of((enum place)place, rank);
 }
 
 static inline void comms_drop(MPI_Comm comms[PLACES])
