@@ -188,10 +188,10 @@ int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
         struct record_op *op = one(me, OP_TEST, pending, started, site);
         if (op)
             recorder_op_end(me, op, error);
-        if (pending && stands_back(error))
-            pending->taken = false;
-        else if (pending)
+        if (pending && done) /* with an error, too */
             recorder_request_complete(me, key, pending, used, me->self->op);
+        else if (pending)
+            pending->taken = false;
     }
     recorder_leave(me);
     return error;
@@ -349,6 +349,18 @@ static void several_all(struct several *several, const MPI_Status *statuses)
         several->record->starts[k] |= 1u << 31;
 }
 
+/* After a call that completes all, or failed: its statuses say then which of them are over. */
+static void all_ended(struct several *several, int error, const MPI_Status *statuses)
+{
+    if (several->op)
+        recorder_op_end(several->me, several->op, error);
+    if (error == MPI_SUCCESS)
+        several_all(several, statuses);
+    for (int i = 0; i < several->count && error == MPI_ERR_IN_STATUS; i++)
+        if (statuses[i].MPI_ERROR != MPI_ERR_PENDING && !stands_back(statuses[i].MPI_ERROR))
+            several_completed(several, i, &statuses[i]);
+}
+
 static void several_poll(struct several *several, enum op_kind kind, const void *site)
 {
     const struct recorder_request *open = several->sent;
@@ -388,14 +400,7 @@ int MPI_Waitall(int count, MPI_Request *requests, MPI_Status *statuses)
     MPI_Status *used = statuses == MPI_STATUSES_IGNORE ? several.statuses : statuses;
     int error = PMPI_Waitall(count, requests, used);
     recorder_reenter(several.me);
-    if (several.op)
-        recorder_op_end(several.me, several.op, error);
-    if (error == MPI_SUCCESS)
-        several_all(&several, used);
-    else
-        for (int i = 0; i < count; i++)
-            if (requests[i] == MPI_REQUEST_NULL)
-                several_completed(&several, i, &used[i]);
+    all_ended(&several, error, used);
     several_end(&several);
     return error;
 }
@@ -417,22 +422,29 @@ int MPI_Testall(int count, MPI_Request *requests, int *flag, MPI_Status *statuse
         several_poll(&several, OP_TESTALL, site);
     } else if (several.any || error != MPI_SUCCESS) {
         several_begin(&several, OP_TESTALL, site);
-        if (several.op)
-            recorder_op_end(several.me, several.op, error);
-        if (error == MPI_SUCCESS)
-            several_all(&several, used);
+        all_ended(&several, error, used);
     }
     several_end(&several);
     return error;
 }
 
-static void any_completed(struct several *several, int error, const int *index,
-                          const MPI_Status *status)
+/* Where MPI says nothing of the requests, as the call itself is wrong. */
+enum { UNSAID = -1 };
+_Static_assert(UNSAID != MPI_UNDEFINED, "which is an answer");
+
+/* The one that an error is of is over, too. */
+static void any_ended(struct several *several, int error, int index, const MPI_Status *status)
 {
     if (several->op)
         recorder_op_end(several->me, several->op, error);
-    if (error == MPI_SUCCESS && *index >= 0 && *index < several->count)
-        several_completed(several, *index, status);
+    if (index >= 0 && index < several->count && !stands_back(error))
+        several_completed(several, index, status);
+}
+
+static void tell_index(int *index, int which)
+{
+    if (index && which != UNSAID)
+        *index = which;
 }
 
 int MPI_Waitany(int count, MPI_Request *requests, int *index, MPI_Status *status)
@@ -444,9 +456,10 @@ int MPI_Waitany(int count, MPI_Request *requests, int *index, MPI_Status *status
     several_begin(&several, OP_WAITANY, CALLER);
     recorder_leave(several.me);
     MPI_Status own, *used = status == MPI_STATUS_IGNORE ? &own : status;
-    int error = PMPI_Waitany(count, requests, index, used);
+    int which = UNSAID, error = PMPI_Waitany(count, requests, index ? &which : NULL, used);
     recorder_reenter(several.me);
-    any_completed(&several, error, index, used);
+    tell_index(index, which);
+    any_ended(&several, error, which, used);
     several_end(&several);
     return error;
 }
@@ -461,25 +474,28 @@ int MPI_Testany(int count, MPI_Request *requests, int *index, int *flag, MPI_Sta
     MPI_Status own, *used = status == MPI_STATUS_IGNORE ? &own : status;
     several_test(&several, OP_TESTANY, site);
     recorder_leave(several.me);
-    int done = 0, error = PMPI_Testany(count, requests, index, flag ? &done : NULL, used);
+    int which = UNSAID, done = 0;
+    int error = PMPI_Testany(count, requests, index ? &which : NULL, flag ? &done : NULL, used);
     recorder_reenter(several.me);
     tell_flag(flag, done, error);
+    tell_index(index, which);
     if (error == MPI_SUCCESS && !done) {
         several_poll(&several, OP_TESTANY, site);
     } else if (several.any || error != MPI_SUCCESS) {
         several_begin(&several, OP_TESTANY, site);
-        any_completed(&several, error, index, used);
+        any_ended(&several, error, which, used);
     }
     several_end(&several);
     return error;
 }
 
-static void some_completed(struct several *several, int error, int completed, const int *indices,
-                           const MPI_Status *statuses)
+static void some_ended(struct several *several, int error, const int *completed, const int *indices,
+                       const MPI_Status *statuses)
 {
+    bool told = error == MPI_SUCCESS || error == MPI_ERR_IN_STATUS;
     if (several->op)
         recorder_op_end(several->me, several->op, error);
-    for (int i = 0; error == MPI_SUCCESS && i < completed; i++)
+    for (int i = 0; told && i < *completed; i++)
         several_completed(several, indices[i], &statuses[i]);
 }
 
@@ -495,7 +511,7 @@ int MPI_Waitsome(int count, MPI_Request *requests, int *completed, int *indices,
     MPI_Status *used = statuses == MPI_STATUSES_IGNORE ? several.statuses : statuses;
     int error = PMPI_Waitsome(count, requests, completed, indices, used);
     recorder_reenter(several.me);
-    some_completed(&several, error, *completed, indices, used);
+    some_ended(&several, error, completed, indices, used);
     several_end(&several);
     return error;
 }
@@ -517,7 +533,7 @@ int MPI_Testsome(int count, MPI_Request *requests, int *completed, int *indices,
         several_poll(&several, OP_TESTSOME, site);
     } else if (several.any || error != MPI_SUCCESS) {
         several_begin(&several, OP_TESTSOME, site);
-        some_completed(&several, error, *completed, indices, used);
+        some_ended(&several, error, completed, indices, used);
     }
     several_end(&several);
     return error;

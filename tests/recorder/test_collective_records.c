@@ -2,12 +2,9 @@
  * along a topology, against what the call said: its kind, root, operation, how many basic numbers, the numbers for
  * each peer where they differ, whether it is in place, and which buffer counts. Arguments that MPI does not look at
  * on a rank hold something else. Who watches is told of all numbers that the call sends and receives, and of no others. */
-#include "recorder/recording.h"
 #include "recorder/watch.h"
-#include "sim/worlds/world.h"
-#include "tests/dice.h"
 #include "tests/mpi/collective_calls.h"
-#include "tests/tap.h"
+#include "tests/recorder/recorded_world.h"
 
 #include <mpix.h>
 #include <stdio.h>
@@ -48,7 +45,6 @@ static struct {
     double memory[RANKS][2][ROOM];
     struct seen seen[RANKS];
     unsigned long long seed;
-    struct recording *recording;
     struct wanted wanted[RANKS][ROUNDS];
     int refused, told_wrongly;
 } now;
@@ -332,14 +328,13 @@ static bool told_well(const struct scene *scene, int rank, const struct side sid
            (!exact || memcmp(seen->moved[1], wanted.moved[1], sizeof wanted.moved[1]) == 0);
 }
 
-static int run_rank(void *context, int rank)
+static int run_rank(void *recording, int rank)
 {
     uint64_t dice = now.seed;
     MPI_Comm comms[PLACES];
     MPI_Datatype pair;
     double(*memory)[ROOM] = now.memory[rank];
-    (void)context;
-    recording_rank_begin(now.recording);
+    recording_rank_begin(recording);
     MPI_Init(NULL, NULL);
     comms_make(comms, rank);
     MPI_Type_contiguous(2, MPI_DOUBLE, &pair);
@@ -440,18 +435,12 @@ static int looked_at;
 
 static bool world_is_recorded(unsigned long long seed)
 {
-    struct failure failure = {0};
-    struct sim_world_options options;
-    sim_world_options_init(&options);
-    options.ranks = RANKS;
+    struct sim_world_options options = recorded_options(RANKS);
     options.slots[MPIX_SLOT_WATCH] = &watch;
     now.seed = seed;
-    now.recording = recording_new(RANKS, RECORD_LEVEL_OPS, &failure);
-    struct sim_world *world = sim_world_new(&options, &failure);
-    struct recording_result result = {.outcome = sim_world_run(world, run_rank, NULL)};
-    sim_world_free(world);
-    struct trace *trace = recording_load(now.recording, &result, &failure);
-    bool well = trace && result.outcome == OUTCOME_FINISHED;
+    struct recorded run = recorded_world(&options, run_rank);
+    const struct trace *trace = run.trace;
+    bool well = trace;
     for (uint32_t rank = 0; rank < RANKS && well; rank++) {
         int round = 0;
         for (size_t i = trace->rank_begin[rank]; i < trace->rank_begin[rank + 1] && well; i++) {
@@ -469,19 +458,13 @@ static bool world_is_recorded(unsigned long long seed)
         }
         well = well && round == ROUNDS;
     }
-    trace_free(trace);
-    recording_ranks_release(now.recording);
-    recording_free(now.recording);
+    recorded_release(&run);
     return well;
 }
 
 int main(void)
 {
-    struct dice_seeds seeds = dice_seeds(60);
-    int wrong = 0;
-    for (unsigned long long i = 0; i < seeds.count; i++)
-        wrong += !world_is_recorded(seeds.first + i);
-    tap_is_int(wrong, 0, "what was called is what was recorded");
+    tap_is_int(recorded_wrongly(60, world_is_recorded), 0, "what was called is what was recorded");
     tap_is_int(now.told_wrongly, 0, "who watches is told of what crosses, and of nothing else");
     tap_is_int(now.refused, 0, "and none of it was refused");
     tap_ok(looked_at > 0, "%d operations were looked at", looked_at);

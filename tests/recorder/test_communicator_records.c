@@ -1,11 +1,7 @@
 /* What the recorder knows of communicators: random ones, made of each other in every way, freed, and their handles given again, in the
  * order in which the program makes them or first uses them. A barrier and a message in each tell which of the trace's it is: one for all
  * members and for no others, with those members, its parent and its name. */
-#include "tests/dice.h"
-#include "tests/tap.h"
-
-#include "recorder/recording.h"
-#include "sim/worlds/world.h"
+#include "tests/recorder/recorded_world.h"
 
 #include <mpi.h>
 #include <mpix.h>
@@ -284,33 +280,24 @@ static int uses;
 
 static bool world_is_recorded(unsigned long long seed)
 {
-    struct failure failure = {0};
-    struct sim_world_options options;
-    sim_world_options_init(&options);
-    options.ranks = RANKS;
+    struct sim_world_options options = recorded_options(RANKS);
     options.seed = seed;
     memset(ranks, 0, sizeof ranks);
     memset(known, 0xff, sizeof known);
     known[0] = 0;
     for (int i = 0; i < RANKS; i++)
         ranks[i].dice = seed;
-    struct recording *recording = recording_new(RANKS, RECORD_LEVEL_OPS, &failure);
-    struct sim_world *world = sim_world_new(&options, &failure);
-    struct recording_result result = {.outcome = sim_world_run(world, enter, recording)};
-    sim_world_free(world);
-    struct trace *trace = recording_load(recording, &result, &failure);
-    const char *why = trace && result.outcome == OUTCOME_FINISHED ? NULL : "its end";
+    struct recorded run = recorded_world(&options, enter);
+    const char *why = run.trace ? NULL : "its end";
     for (uint32_t rank = 0; !why && rank < RANKS; rank++) {
-        why = ranks[rank].wrong ? "what it was told" : ops_unfit(trace, rank);
+        why = ranks[rank].wrong ? "what it was told" : ops_unfit(run.trace, rank);
         uses += ranks[rank].use_count;
         if (why)
             tap_note("rank %u", rank);
     }
     if (why)
-        tap_note("seed %llu: %s %s", seed, why, failure.text);
-    trace_free(trace);
-    recording_ranks_release(recording);
-    recording_free(recording);
+        tap_note("seed %llu: %s", seed, why);
+    recorded_release(&run);
     return !why;
 }
 
@@ -348,16 +335,10 @@ static int enter_graph(void *context, int rank)
 static void neighbours(void)
 {
     static const uint32_t due[3][PLACES] = {{2, 2, 3, 1}, {4, 4, 4, 4}, {2, 2, 3, 1}};
-    struct failure failure = {0};
-    struct sim_world_options options;
-    sim_world_options_init(&options);
-    options.ranks = PLACES;
-    struct recording *recording = recording_new(PLACES, RECORD_LEVEL_OPS, &failure);
-    struct sim_world *world = sim_world_new(&options, &failure);
-    struct recording_result result = {.outcome = sim_world_run(world, enter_graph, recording)};
-    sim_world_free(world);
-    struct trace *trace = recording_load(recording, &result, &failure);
-    int wrong = !trace || result.outcome != OUTCOME_FINISHED;
+    struct sim_world_options options = recorded_options(PLACES);
+    struct recorded run = recorded_world(&options, enter_graph);
+    const struct trace *trace = run.trace;
+    int wrong = !trace;
     for (uint32_t rank = 0; trace && rank < PLACES; rank++) {
         int at = 0;
         for (size_t i = trace->rank_begin[rank]; i < trace->rank_begin[rank + 1]; i++) {
@@ -371,18 +352,13 @@ static void neighbours(void)
         wrong += at != 3;
     }
     tap_is_int(wrong, 0, "along a graph, a grid and a graph of each rank's own, neighbours count");
-    trace_free(trace);
-    recording_ranks_release(recording);
-    recording_free(recording);
+    recorded_release(&run);
 }
 
 int main(void)
 {
-    struct dice_seeds seeds = dice_seeds(100);
-    int wrong = 0;
-    for (unsigned long long i = 0; i < seeds.count; i++)
-        wrong += !world_is_recorded(seeds.first + i);
-    tap_is_int(wrong, 0, "each communicator is one of the trace, and the one it is");
+    tap_is_int(recorded_wrongly(100, world_is_recorded), 0,
+               "each communicator is one of the trace, and the one it is");
     neighbours();
     tap_ok(uses > 0, "%d uses of them", uses);
     return tap_done();

@@ -2,11 +2,7 @@
  * of them, look, cancel and free, with null and idle ones among them. What each call gave the program tells what its rows must be. All
  * messages are a rank's to itself, in a communicator that counts ranks backwards; each has its receive, so that whatever is waited for
  * comes. */
-#include "tests/dice.h"
-#include "tests/tap.h"
-
-#include "recorder/recording.h"
-#include "sim/worlds/world.h"
+#include "tests/recorder/recorded_world.h"
 
 #include <mpi.h>
 #include <mpix.h>
@@ -688,21 +684,15 @@ static int rows, polled, told_wrongly, miscounted;
 
 static bool world_is_recorded(unsigned long long seed)
 {
-    struct failure failure = {0};
-    struct sim_world_options options;
-    sim_world_options_init(&options);
-    options.ranks = RANKS;
+    struct sim_world_options options = recorded_options(RANKS);
     options.seed = seed;
     for (int i = 0; i < RANKS; i++) {
         memset(&all[i], 0, sizeof all[i]);
         all[i].dice = seed * 2 + (unsigned)i;
     }
-    struct recording *recording = recording_new(RANKS, RECORD_LEVEL_OPS, &failure);
-    struct sim_world *world = sim_world_new(&options, &failure);
-    struct recording_result result = {.outcome = sim_world_run(world, enter, recording)};
-    sim_world_free(world);
-    struct trace *trace = recording_load(recording, &result, &failure);
-    bool well = trace && result.outcome == OUTCOME_FINISHED;
+    struct recorded run = recorded_world(&options, enter);
+    const struct trace *trace = run.trace;
+    bool well = trace;
     for (int rank = 0; well && rank < RANKS; rank++) {
         well = is_kept(trace, rank);
         rows += all[rank].row_count;
@@ -710,21 +700,14 @@ static bool world_is_recorded(unsigned long long seed)
         told_wrongly += all[rank].wrong;
         miscounted += (int)polls_of(trace, rank) != all[rank].polls;
     }
-    if (!well)
-        tap_note("seed %llu, outcome %d: %s", seed, (int)result.outcome, failure.text);
-    trace_free(trace);
-    recording_ranks_release(recording);
-    recording_free(recording);
+    recorded_release(&run);
     return well;
 }
 
 int main(void)
 {
-    struct dice_seeds seeds = dice_seeds(60);
-    int wrong = 0;
-    for (unsigned long long i = 0; i < seeds.count; i++)
-        wrong += !world_is_recorded(seeds.first + i);
-    tap_is_int(wrong, 0, "what each call did is what its rows say");
+    tap_is_int(recorded_wrongly(60, world_is_recorded), 0,
+               "what each call did is what its rows say");
     tap_is_int(told_wrongly, 0, "programs are told what they would be without a recorder");
     tap_is_int(miscounted, 0, "looks that find nothing are counted, and leave no row");
     tap_ok(rows > 0, "%d rows, %d looks in vain", rows, polled);
