@@ -229,13 +229,6 @@ static void report_cycle(struct hang *hang, const uint32_t *path, size_t length,
     finish(finding, hang->context);
 }
 
-/* A rank that stands in something the trace does not explain is not over. */
-static bool is_ended(const struct trace *trace, const struct wait_graph *graph, uint32_t node)
-{
-    return node < trace->ranks && graph->nodes[node].kind == WAIT_NEVER &&
-           graph->nodes[node].op == TRACE_NO;
-}
-
 static bool is_failed(const struct trace *trace, uint32_t rank)
 {
     return trace->rank_info[rank].state == RANK_CRASHED ||
@@ -304,8 +297,8 @@ static bool is_held_up(const struct trace *trace, const struct wait_graph *graph
     return all && found;
 }
 
-/* Causes: components that are told. Ranks that wait for any of several may be one, if nothing that
- * they wait for is; else they only wait. */
+/* Causes: components that are told, ranks that failed among them (crash.c tells those). Ranks that
+ * wait for any of several may be one, if nothing that they wait for is; else they only wait. */
 struct causes {
     bool *has;   /* components: something in it is a cause by itself */
     bool *maybe; /* or waits for any of several, ranks that are over among them */
@@ -333,11 +326,9 @@ static void causes_init(struct causes *causes, const struct check_context *conte
         first[node->component] = n;
         if (n >= trace->ranks)
             continue;
-        bool ended = is_ended(trace, graph, n);
-        causes->has[node->component] |=
-            !ended && (node->sink || node->kind == WAIT_NEVER || is_held_up(trace, graph, n));
+        causes->has[node->component] |= !wait_is_over(graph, n) && (node->sink || is_held_up(trace, graph, n));
         causes->maybe[node->component] |=
-            !ended && waits_for_ended(context, graph, n, NULL, &over, 0) != TRACE_NO;
+            waits_for_ended(context, graph, n, NULL, &over, 0) != TRACE_NO;
     }
     for (size_t c = 0; c < count; c++) /* those that a component waits for come before it */
         for (uint32_t n = first[c]; n != TRACE_NO; n = next[n])
@@ -379,6 +370,8 @@ static void report_all_missing(struct finding *finding, const struct check_conte
                                struct absent *over, size_t count)
 {
     const struct trace *trace = context->trace;
+    if (!count)
+        return;
     qsort(over, count, sizeof *over, by_rank);
     const struct trace_op *waiting = &trace->ops[over[0].op];
     bool alike =
@@ -419,6 +412,37 @@ static bool is_told_with(const struct trace *trace, const struct wait_graph *gra
             !is_held_up(trace, graph, rank));
 }
 
+/* Of one collective call, whoever stands in it. */
+static bool same_call(const struct trace *trace, uint32_t a, uint32_t b)
+{
+    const struct trace_op *one = &trace->ops[a], *other = &trace->ops[b];
+    return check_class(one) == CLASS_COLLECTIVE && check_class(other) == CLASS_COLLECTIVE &&
+           (one->kind == OP_FINALIZE) == (other->kind == OP_FINALIZE) &&
+           one->form->comm == other->form->comm && one->comm_seq == other->comm_seq;
+}
+
+/* Who is absent from a call and is told so. */
+struct told_absent {
+    struct absent items[PLACES_LISTED_MAX * PLACES_LISTED_MAX];
+    size_t count;
+};
+
+/* Leaves out those that are told to be absent from the same call; the others are told from now on. */
+static size_t leave_told(const struct trace *trace, struct told_absent *told, struct absent *over,
+                         size_t count)
+{
+    size_t before = told->count, left = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool again = false;
+        for (size_t k = 0; k < before; k++)
+            again |= told->items[k].rank == over[i].rank &&
+                     same_call(trace, told->items[k].op, over[i].op);
+        if (!again)
+            told->items[told->count++] = over[left++] = over[i];
+    }
+    return left;
+}
+
 /* One finding for all ranks that wait, at one place or for one another, for ranks that are over. */
 static void report_absent(struct hang *hang, uint32_t first, bool *reported,
                           struct findings *findings)
@@ -436,6 +460,7 @@ static void report_absent(struct hang *hang, uint32_t first, bool *reported,
     }
     struct finding *finding = findings_add(findings, "D001", "a partner never comes: %s", places);
     unsigned listed = 0;
+    struct told_absent told = {.count = 0};
     for (uint32_t rank = first; rank < trace->ranks; rank++) {
         struct absent over[PLACES_LISTED_MAX];
         size_t count = 0;
@@ -455,9 +480,7 @@ static void report_absent(struct hang *hang, uint32_t first, bool *reported,
         finding_op_add(finding, graph->nodes[rank].op, "core");
         if (reason != graph->nodes[rank].op)
             finding_op_add(finding, reason, "core");
-        bool shared = listed > 1 && check_class(&trace->ops[reason]) == CLASS_COLLECTIVE;
-        if (!shared)
-            report_all_missing(finding, context, over, count);
+        report_all_missing(finding, context, over, leave_told(trace, &told, over, count));
         report_near_miss(finding, trace, reason);
     }
     hang_tell_around(hang, finding);

@@ -1,11 +1,13 @@
 /* What is told of a hang (D001), of random hangs (wait_model.h) whose second reading says who waits for whom: each component that waits for
  * nobody else is one finding, by a shortest cycle in it; who is held up by ranks that have finished is in one, too; who stands for
- * no reason has his own. Around the core each finding names who stands because of it, whose messages stayed unmatched, and which of
+ * no reason has his own. Who is absent from a collective call is told once, of whoever stands in it. Around the core each finding names who stands because of it, whose messages stayed unmatched, and which of
  * these fits most nearly. */
 #include "checker/places.h"
 #include "checker/properties.h"
 #include "tests/explore/wait_model.h"
 
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { PROGRAMS = 3000, OPS_MOST = RANKS_MOST * (2 * REQUESTS_MOST + 2) };
@@ -70,15 +72,15 @@ static void hang_read_init(struct hang_read *hang, struct model *model, const st
             hang->held |= 1u << rank;
 }
 
-/* Whether something else is why the rank stands: in what waits for it as it does for that, or further on. */
-static bool has_cause(const struct hang_read *hang, uint32_t rank, bool surely)
+/* Whether something else is why the rank stands, inside a call or outside: a rank that failed, or in what waits for it as it does for that, or further on. */
+static bool has_cause(const struct hang_read *hang, uint32_t rank)
 {
     const struct model *model = hang->model;
     for (uint32_t other = 0; other < model->ranks; other++) {
-        bool ended = model->of[other].stance == ENDED;
-        if (!reaches(hang, rank, other) || (ended && (surely || !in(hang->standing, other))))
+        bool failed = model->of[other].stance == ENDED && !in(hang->finished, other);
+        if (!reaches(hang, rank, other) || in(hang->finished, other))
             continue;
-        bool cause = ended || is_stuck(hang, other) || is_sink(model, &hang->reading, other) ||
+        bool cause = failed || is_stuck(hang, other) || is_sink(model, &hang->reading, other) ||
                      in(hang->held, other);
         if (cause || (!reaches(hang, other, rank) && waits_for_finished(hang, other)))
             return true;
@@ -298,6 +300,64 @@ static unsigned messages_wrong(const struct hang_read *hang, const struct findin
            receives + sends > pairs + how[3];
 }
 
+/* Which ranks a sentence names before its verb; UINT_MAX where it names one twice. */
+static unsigned named_in(const char *line, const char *verb)
+{
+    unsigned named = 0;
+    while (line < verb) {
+        char *end;
+        unsigned long rank = strtoul(line, &end, 10);
+        if (end == line) {
+            line++;
+            continue;
+        }
+        if (in(named, (uint32_t)rank))
+            return UINT_MAX;
+        named |= 1u << rank;
+        line = end;
+    }
+    return named;
+}
+
+/* Who is told, each once, to be absent with such words; UINT_MAX where one is told twice. */
+static unsigned told_absent_with(const char *detail, const char *words)
+{
+    unsigned all = 0;
+    for (const char *line = detail, *end; (end = strchr(line, '\n')); line = end + 1) {
+        const char *verb = strstr(line, " ha"), *at = strstr(line, words);
+        bool sentence = !strncmp(line, "Rank ", 5) || !strncmp(line, "Ranks ", 6);
+        if (!sentence || !verb || verb > end || !at || at > end)
+            continue;
+        unsigned named = named_in(line, verb);
+        if (named & all)
+            return UINT_MAX;
+        all |= named;
+    }
+    return all;
+}
+
+/* Who never comes to a collective call in which the core stands is told once, with the calls that he made. */
+static unsigned calls_wrong(const struct hang_read *hang, const struct finding *finding,
+                            unsigned core)
+{
+    const struct model *model = hang->model;
+    unsigned wrong = 0, absent[COMMS + 1] = {0};
+    char words[PLACE_TEXT + 80], place[PLACE_TEXT];
+    for (uint32_t rank = 0; rank < model->ranks; rank++)
+        if (in(core, rank) && model->of[rank].stance == COLLECTS)
+            absent[model->of[rank].comm] |= hang->needs[rank] & hang->finished;
+        else if (in(core, rank) && model->of[rank].stance == FINALIZES)
+            absent[COMMS] |= hang->needs[rank] & hang->finished;
+    for (unsigned i = 0; i < COMMS; i++) {
+        unsigned calls = model->before[i];
+        check_comm_text(hang->trace, model->comms[i], place, sizeof place);
+        snprintf(words, sizeof words, " made %u collective call%s on %s, this is number %u.\n", calls,
+                 calls == 1 ? "" : "s", place, calls + 1);
+        wrong += told_absent_with(finding->detail, words) != absent[i];
+    }
+    return wrong + (told_absent_with(finding->detail, " without calling it.\n") != absent[COMMS]);
+}
+
 /* Those told to have finished are some that the core waits for. */
 static unsigned absent_wrong(const struct hang_read *hang, const struct finding *finding,
                              unsigned core)
@@ -309,14 +369,14 @@ static unsigned absent_wrong(const struct hang_read *hang, const struct finding 
         if (!in(core, rank))
             continue;
         wrong += !waits_for_finished(hang, rank);
-        reason = reason || in(hang->held, rank) || !has_cause(hang, rank, true);
+        reason = reason || in(hang->held, rank) || !has_cause(hang, rank);
         awaited |= hang->needs[rank];
     }
     for (uint32_t rank = 0; rank < hang->model->ranks; rank++) {
         snprintf(text, sizeof text, "Rank %u has finished ", rank);
         wrong += strstr(finding->detail, text) && !in(awaited & hang->finished, rank);
     }
-    return wrong + !reason + messages_wrong(hang, finding, core);
+    return wrong + !reason + messages_wrong(hang, finding, core) + calls_wrong(hang, finding, core);
 }
 
 /* Where nothing else is told and every rank stands in a call or has finished: the first that stands. */
@@ -384,7 +444,7 @@ static void judge(const struct hang_read *hang, const struct findings *findings,
                             reaches(hang, other, rank));
         tally->wrong += sink != told;
         bool absent = waits_for_finished(hang, rank) &&
-                      (in(hang->held, rank) || !has_cause(hang, rank, false));
+                      (in(hang->held, rank) || !has_cause(hang, rank));
         tally->wrong += absent && !in(told_absent, rank);
         tally->wrong += is_stuck(hang, rank) && !in(told_stuck, rank);
     }

@@ -31,12 +31,15 @@ struct model_rank {
 struct model {
     uint32_t ranks;
     unsigned members[COMMS]; /* a bit each */
+    uint32_t comms[COMMS];
+    unsigned before[COMMS]; /* collective calls that all of them have made */
     struct model_rank of[RANKS_MOST];
     bool at_work; /* time ran out while one of them ran: what stands for no reason may go on */
 };
 
-static inline void add_comms(struct model *model, struct program *p, uint32_t comms[COMMS])
+static inline void add_comms(struct model *model, struct program *p)
 {
+    uint32_t *comms = model->comms;
     comms[0] = p->world;
     model->members[0] = (1u << model->ranks) - 1;
     for (unsigned i = 1; i < COMMS; i++) {
@@ -50,6 +53,8 @@ static inline void add_comms(struct model *model, struct program *p, uint32_t co
             }
         comms[i] = program_comm(p, size, list);
     }
+    for (unsigned i = 0; i < COMMS; i++)
+        model->before[i] = draw(3);
 }
 
 /* A send or receive, and whom it waits for. */
@@ -135,8 +140,7 @@ static inline size_t add_requests(struct model *model, struct program *p, const 
     return count;
 }
 
-static inline void add_rank(struct model *model, struct program *p, const uint32_t *comms,
-                            uint32_t rank)
+static inline void add_rank(struct model *model, struct program *p, uint32_t rank)
 {
     static const enum stance stances[] = {RUNS,      ENDED,     ENDED,     RECEIVES,  RECEIVES,
                                           RECEIVES,  RECEIVES,  COLLECTS,  COLLECTS,  COLLECTS,
@@ -144,8 +148,12 @@ static inline void add_rank(struct model *model, struct program *p, const uint32
     static const enum op_kind calls[] = {OP_RECV, OP_RECV, OP_SEND, OP_PROBE};
     static const enum op_kind collectives[] = {OP_BARRIER, OP_ALLREDUCE, OP_REDUCE, OP_BCAST,
                                                OP_SCATTER};
+    const uint32_t *comms = model->comms;
     struct model_rank *me = &model->of[rank];
     uint32_t starts[2 * REQUESTS_MOST];
+    for (unsigned i = 0; i < COMMS; i++)
+        for (unsigned call = 0; model->members[i] >> rank & 1 && call < model->before[i]; call++)
+            program_collective(p, rank, OP_BARRIER, comms[i], call, 2);
     static const enum rank_state ends[] = {RANK_FINISHED, RANK_CRASHED, RANK_ABORTED};
     me->stance = draw(14) ? stances[draw(15)] : FINALIZES;
     enum rank_state *state = &p->trace->rank_info[rank].state;
@@ -166,7 +174,7 @@ static inline void add_rank(struct model *model, struct program *p, const uint32
             me->root = draw(model->ranks);
         while (!(model->members[me->comm] >> me->root & 1));
         me->from_root = kind == OP_BCAST || kind == OP_SCATTER;
-        uint32_t op = program_collective(p, rank, kind, comms[me->comm], 0, 3);
+        uint32_t op = program_collective(p, rank, kind, comms[me->comm], model->before[me->comm], 3);
         p->trace->ops[op].state = STATE_BLOCKED;
         p->trace->ops[op].peer = (int)me->root;
     } else if (me->stance == FINALIZES) {
@@ -316,13 +324,12 @@ static inline int shortest(const struct model *model, const struct reading *read
 /* The random hang of this number, and its program so far. */
 static inline struct program model_draw(struct model *model, unsigned number)
 {
-    uint32_t comms[COMMS];
     seed = number * 2654435761u;
     *model = (struct model){.ranks = 1 + draw(RANKS_MOST)};
     struct program p = program_new(model->ranks);
-    add_comms(model, &p, comms);
+    add_comms(model, &p);
     for (uint32_t rank = 0; rank < model->ranks; rank++)
-        add_rank(model, &p, comms, rank);
+        add_rank(model, &p, rank);
     need_absent(model);
     return p;
 }
