@@ -326,7 +326,8 @@ static void causes_init(struct causes *causes, const struct check_context *conte
         first[node->component] = n;
         if (n >= trace->ranks)
             continue;
-        causes->has[node->component] |= !wait_is_over(graph, n) && (node->sink || is_held_up(trace, graph, n));
+        causes->has[node->component] |=
+            !wait_is_over(graph, n) && (node->sink || is_held_up(trace, graph, n));
         causes->maybe[node->component] |=
             waits_for_ended(context, graph, n, NULL, &over, 0) != TRACE_NO;
     }

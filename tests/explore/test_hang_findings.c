@@ -351,8 +351,8 @@ static unsigned calls_wrong(const struct hang_read *hang, const struct finding *
     for (unsigned i = 0; i < COMMS; i++) {
         unsigned calls = model->before[i];
         check_comm_text(hang->trace, model->comms[i], place, sizeof place);
-        snprintf(words, sizeof words, " made %u collective call%s on %s, this is number %u.\n", calls,
-                 calls == 1 ? "" : "s", place, calls + 1);
+        snprintf(words, sizeof words, " made %u collective call%s on %s, this is number %u.\n",
+                 calls, calls == 1 ? "" : "s", place, calls + 1);
         wrong += told_absent_with(finding->detail, words) != absent[i];
     }
     return wrong + (told_absent_with(finding->detail, " without calling it.\n") != absent[COMMS]);
@@ -443,8 +443,8 @@ static void judge(const struct hang_read *hang, const struct findings *findings,
             told = told || (in(told_cycle, other) && reaches(hang, rank, other) &&
                             reaches(hang, other, rank));
         tally->wrong += sink != told;
-        bool absent = waits_for_finished(hang, rank) &&
-                      (in(hang->held, rank) || !has_cause(hang, rank));
+        bool absent =
+            waits_for_finished(hang, rank) && (in(hang->held, rank) || !has_cause(hang, rank));
         tally->wrong += absent && !in(told_absent, rank);
         tally->wrong += is_stuck(hang, rank) && !in(told_stuck, rank);
     }

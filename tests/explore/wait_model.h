@@ -174,7 +174,8 @@ static inline void add_rank(struct model *model, struct program *p, uint32_t ran
             me->root = draw(model->ranks);
         while (!(model->members[me->comm] >> me->root & 1));
         me->from_root = kind == OP_BCAST || kind == OP_SCATTER;
-        uint32_t op = program_collective(p, rank, kind, comms[me->comm], model->before[me->comm], 3);
+        uint32_t op =
+            program_collective(p, rank, kind, comms[me->comm], model->before[me->comm], 3);
         p->trace->ops[op].state = STATE_BLOCKED;
         p->trace->ops[op].peer = (int)me->root;
     } else if (me->stance == FINALIZES) {
