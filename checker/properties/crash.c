@@ -1,5 +1,6 @@
 /* X001 crash, X002 abort or exit code, X003 time limit, N001 unknown end, X006 finalized with
  * operations pending. */
+#include "checker/memory.h"
 #include "checker/places.h"
 #include "checker/properties.h"
 #include "checker/properties/freed_requests.h"
@@ -63,40 +64,49 @@ static bool is_noted(const struct trace *trace, const char *code)
     return false;
 }
 
-/* That is said already: it was made to, or at which call. */
-static bool is_told(const struct trace *trace, uint32_t rank, const char *code)
+/* By rank: that is said already, it was made to crash, or at which call it aborted. */
+static bool *ranks_told(const struct trace *trace)
 {
-    for (size_t i = 0; i < trace->note_count; i++)
-        if (trace->notes[i].rank == rank && strcmp(trace->notes[i].code, code) == 0)
-            return true;
-    return false;
+    bool *told = check_new(trace->ranks, sizeof *told);
+    for (size_t i = 0; i < trace->note_count; i++) {
+        const struct trace_note *note = &trace->notes[i];
+        enum rank_state state = trace->rank_info[note->rank].state;
+        told[note->rank] |= (state == RANK_CRASHED && !strcmp(note->code, "X010")) ||
+                            (state == RANK_ABORTED && !strcmp(note->code, "X002"));
+    }
+    return told;
+}
+
+/* How many of the ranks from `begin` on, before `end`, ended as this one, untold. */
+static unsigned count_alike(const struct trace *trace, const bool *told, uint32_t rank,
+                            uint32_t begin, uint32_t end)
+{
+    unsigned count = 0;
+    for (uint32_t other = begin; other < end; other++)
+        count += !told[other] && same_end(&trace->rank_info[rank], &trace->rank_info[other]);
+    return count;
 }
 
 /* Ranks that end alike are one finding: the first speaks, the others are counted. */
 static void check_ends(const struct trace *trace, struct findings *findings)
 {
+    bool *told = ranks_told(trace);
     for (uint32_t rank = 0; rank < trace->ranks; rank++) {
         const struct trace_rank *info = &trace->rank_info[rank];
         bool crashed = info->state == RANK_CRASHED, aborted = info->state == RANK_ABORTED;
         if (!crashed && !aborted && (info->state != RANK_FINISHED || info->exit_code == 0))
             continue;
-        bool first = true;
-        for (uint32_t before = 0; before < rank && first; before++)
-            first = !same_end(info, &trace->rank_info[before]);
-        if (!first)
-            continue;
-        if ((crashed && is_told(trace, rank, "X010")) || (aborted && is_told(trace, rank, "X002")))
+        if (told[rank] || count_alike(trace, told, rank, 0, rank))
             continue;
         if (crashed && is_noted(trace, "X001")) /* a sanitizer's report says what it was */
             continue;
         report_end(trace, crashed ? crash_code(info->exit_code) : "X002", rank, findings);
-        unsigned more = 0;
-        for (uint32_t after = rank + 1; after < trace->ranks; after++)
-            more += same_end(info, &trace->rank_info[after]);
+        unsigned more = count_alike(trace, told, rank, rank + 1, trace->ranks);
         if (more)
             finding_detail(&findings->items[findings->count - 1], "So did %u other rank%s.\n", more,
                            more == 1 ? "" : "s");
     }
+    free(told);
 }
 
 static void check_timeout(const struct check_context *context, struct findings *findings)

@@ -158,6 +158,38 @@ static void notes_are_heard(void)
         }
 }
 
+/* Of ranks that end alike some were made to, or told it at a call: the others are told, and counted without those. */
+static void others_are_told(void)
+{
+    unsigned wrong = 0;
+    for (int aborted = 0; aborted < 2; aborted++)
+        for (unsigned told = 0; told < 16; told++) {
+            struct program p = ranks_that_meet(4);
+            struct findings findings;
+            char more[40];
+            unsigned untold = 4 - (unsigned)__builtin_popcount(told);
+            p.trace->outcome = aborted ? OUTCOME_ABORTED : OUTCOME_CRASHED;
+            for (uint32_t rank = 0; rank < 4; rank++) {
+                set_end(&p, rank, aborted ? RANK_ABORTED : RANK_CRASHED, 9, TRACE_NO);
+                if (told >> rank & 1)
+                    add_note(&p, aborted ? "X002" : "X010", rank);
+            }
+            ask(&p, check_crash, &findings);
+            snprintf(more, sizeof more, "So did %u other", untold - 1);
+            wrong += findings.count != (untold > 0);
+            for (uint32_t rank = 0; rank < 4 && findings.count; rank++) {
+                char this[40];
+                snprintf(this, sizeof this, "Rank %u ended this way", rank);
+                bool first = !(told >> rank & 1) && (told & ((1u << rank) - 1)) == (1u << rank) - 1;
+                wrong += (strstr(findings.items[0].detail, this) != NULL) != first;
+            }
+            wrong += untold > 1 && !strstr(findings.items[0].detail, more);
+            findings_release(&findings);
+            trace_free(p.trace);
+        }
+    tap_is_int(wrong, 0, "who ends as one who was made to is told");
+}
+
 /* Up to twelve ranks are named; who is through is not. */
 static void time_limits(void)
 {
@@ -403,6 +435,7 @@ int main(void)
     first_choices();
     places_of_ends();
     worst_rows();
+    others_are_told();
     said_close();
     return tap_done();
 }
