@@ -339,7 +339,9 @@ static void take_run(struct explorer *explorer, struct task *task)
     report->failed = report->failed || !task->good;
     if (!task->good)
         return;
-    if (task->steer.blocked) {
+    if (task->steer
+            .blocked) { /* by nothing else to choose from: others may have been kept from sending */
+        report->gaps |= task->run.log.gaps & SIM_GAP_WAITING;
         report->redundant++;
         if (slot->pending)
             enqueue(explorer, slot);

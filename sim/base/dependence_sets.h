@@ -30,6 +30,16 @@ static inline void sim_dependences_add(struct sim_dependences *causes, size_t ch
         causes->bits[choice / 64] |= UINT64_C(1) << choice % 64;
 }
 
+/* Whether all of the other one's are among them. */
+static inline bool sim_dependences_hold(const struct sim_dependences *causes,
+                                        const struct sim_dependences *others)
+{
+    uint64_t rest = 0;
+    for (int i = 0; i < SIM_CAUSE_WORDS; i++)
+        rest |= others->bits[i] & ~causes->bits[i];
+    return !rest;
+}
+
 static inline bool sim_dependences_have(const struct sim_dependences *causes, size_t choice)
 {
     return choice < SIM_CAUSES_MAX && causes->bits[choice / 64] >> choice % 64 & 1;

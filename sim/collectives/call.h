@@ -99,7 +99,8 @@ struct sim_collective {
     size_t first_amount;
     unsigned first_unit; /* of a reduction: its basic type; 0: several, or none */
     int next_prefix;
-    struct sim_dependences causes; /* exploration: what led to the arrivals that matter */
+    struct sim_dependences causes;    /* exploration: what led to the arrivals */
+    struct sim_dependences *arrivals; /* exploration: to each of them; NULL: nobody explores */
     int error;
     bool broken;                           /* its root has given up: nobody gets anything */
     bool guarded;                          /* some member's buffers are watched */

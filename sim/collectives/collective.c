@@ -34,6 +34,9 @@ static struct sim_collective *collective_new(struct sim_context *context, uint64
         assert(collective && calls && "out of memory for a collective");
         collective->calls = calls;
         collective->values = NULL;
+        collective->arrivals = context->world->exploring
+                                   ? malloc((size_t)context->size * sizeof *collective->arrivals)
+                                   : NULL;
     }
     struct sim_collective_call **calls = collective->calls;
     memset(calls, 0, (size_t)context->size * sizeof(struct sim_collective_call *));
@@ -144,9 +147,9 @@ static void member_complete(struct sim_collective *collective, int rank)
     if (call->done)
         return;
     collective->completed++;
+    if (collective->context->world->exploring)
+        sim_collective_led_to(collective, rank, &call->causes);
     collective->calls[rank] = (struct sim_collective_call *)(uintptr_t)&is_detached;
-    if (collective->context->world->exploring && collective->kind->synchronisation != SIM_PREFIX)
-        call->causes = collective->causes;
     call_complete(call);
 }
 
@@ -437,10 +440,11 @@ static bool arrive(struct sim_collective_call *call)
     struct sim_collective *collective = sim_collective_find(comm, next_number(call));
     context->world->changes++;
     int rank = comm->rank;
-    if (context->world->exploring &&
-        (call->kind->synchronisation != SIM_FROM_ROOT || rank == call->root))
-        sim_dependences_join(&collective->causes, &comm->owner->causes);
     call->causes = comm->owner->causes;
+    if (context->world->exploring) {
+        collective->arrivals[rank] = call->causes;
+        sim_dependences_join(&collective->causes, &call->causes);
+    }
     comm->owner->message_calls++;
     if (collective->shortly)
         sim_collective_unfold(collective);
@@ -669,6 +673,7 @@ static void collective_free(struct sim_collective *collective)
 {
     free(collective->calls);
     free(collective->values);
+    free(collective->arrivals);
     free(collective);
 }
 

@@ -85,6 +85,19 @@ static bool needs(const struct sim_collective *collective, int rank, int member)
     return needs_of_all(call, rank, member);
 }
 
+void sim_collective_led_to(const struct sim_collective *collective, int rank,
+                           struct sim_dependences *causes)
+{
+    bool all = collective->context->world->options.strict_collectives || collective->error;
+    if (sim_dependences_hold(causes, &collective->causes))
+        return;
+    for (int member = 0; member < collective->size; member++)
+        if (collective->calls[member] &&
+            !sim_dependences_hold(causes, &collective->arrivals[member]) &&
+            (all || needs(collective, rank, member)))
+            sim_dependences_join(causes, &collective->arrivals[member]);
+}
+
 /* `missing` is the first member that has not come. */
 static bool waits_needlessly(const struct sim_collective *collective, int rank, int missing)
 {

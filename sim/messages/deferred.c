@@ -333,13 +333,13 @@ static bool grant_one(struct sim_world *world)
         uint32_t pick = sim_choose(&world->chooser, MPIX_CHOOSE_WILDCARD, UINT32_MAX,
                                    (uint32_t)options.count, options.alternatives);
         const struct option *option = &options.items[pick];
+        note_needless(world);
         if (world->chooser.stopped) {
             sim_world_stop(world, OUTCOME_INTERRUPTED);
             goes = false;
         } else {
             if (world->exploring)
                 note_choice(world, option);
-            note_needless(world);
             if (option->receive)
                 grant_receive(option);
             else
