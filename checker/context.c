@@ -171,8 +171,12 @@ static void look_around(struct check_context *context)
         const struct trace_op *op = &trace->ops[i];
         context->kinds[op->kind] = true;
         context->has_batches = context->has_batches || op->form->batch != 0;
-        context->has_wildcards =
-            context->has_wildcards || (op->peer == TRACE_ANY && check_class(op) == CLASS_RECEIVE);
+        if (op->peer == TRACE_ANY) {
+            enum op_class class = check_class(op);
+            context->has_wildcards = context->has_wildcards || class == CLASS_RECEIVE;
+            context->has_any_source =
+                context->has_any_source || class == CLASS_RECEIVE || class == CLASS_PROBE;
+        }
         context->has_changes = context->has_changes || op->flags & OP_BUFFER_CHANGED;
         context->last_thread =
             op->form->thread > context->last_thread ? op->form->thread : context->last_thread;

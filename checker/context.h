@@ -43,7 +43,8 @@ struct check_context {
                 */
     bool cut_short; /* a crash, an abort, a hang or a time limit ended the run: what is missing
                        proves nothing */
-    bool has_batches, has_data_passes, has_wildcards;
+    bool has_batches, has_data_passes;
+    bool has_wildcards, has_any_source; /* a receive from any source; that, or a probe */
 };
 
 void check_context_init(struct check_context *context, const struct trace *trace,

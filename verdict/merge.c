@@ -75,7 +75,7 @@ static bool same_defect(const struct finding *known, const struct trace *trace, 
 }
 
 /* The names in their usual order. */
-static void add_model(struct finding *finding, const char *model)
+static void add_models(struct finding *finding, const char *models)
 {
     static const char *const names[] = {"eager", "rendezvous", "batch", "streams", "device", NULL};
     char known[sizeof finding->models];
@@ -83,7 +83,7 @@ static void add_model(struct finding *finding, const char *model)
     memcpy(known, finding->models, sizeof known);
     finding->models[0] = 0;
     for (size_t i = 0; names[i]; i++)
-        if ((strstr(known, names[i]) || !strcmp(names[i], model)) && used < sizeof known)
+        if ((strstr(known, names[i]) || strstr(models, names[i])) && used < sizeof known)
             used += (size_t)snprintf(finding->models + used, sizeof known - used, "%s%s",
                                      used ? " " : "", names[i]);
 }
@@ -109,6 +109,12 @@ static uint32_t site_here(struct trace *trace, const struct trace *other, uint32
     return trace_add_site(trace, at->file, at->line, at->function);
 }
 
+/* It hung there; else that run has only shown once more that some other may. */
+static bool is_seen(const struct finding *finding)
+{
+    return !is_danger(finding->code) || finding->confirmation != CONFIRM_ABSTRACT;
+}
+
 static void add(struct findings *into, struct trace *trace, const struct finding *finding,
                 const struct trace *other, const char *code, const struct merge_origin *origin)
 {
@@ -121,13 +127,13 @@ static void add(struct findings *into, struct trace *trace, const struct finding
         finding_repeated_by(copy, origin->replay);
     copy->site = site_here(trace, other, finding->site);
     copy->severity = finding->severity;
-    copy->confirmation = CONFIRM_REAL;
+    copy->confirmation = is_seen(finding) ? CONFIRM_REAL : CONFIRM_ABSTRACT;
     for (size_t i = 0; i < finding->op_count; i++) {
         uint32_t op = op_here(trace, other, finding->ops[i].op);
         if (op != TRACE_NO)
             finding_op_add(copy, op, finding->ops[i].role);
     }
-    add_model(copy, origin->model);
+    add_models(copy, is_seen(finding) ? origin->model : finding->models);
     finding_seal(copy, trace);
 }
 
@@ -148,8 +154,12 @@ void merge_findings(struct findings *into, struct trace *trace, const struct fin
                 continue; /* its likes are met in that model, too; another danger is one of its own */
             known = true;
             if (!here->models[0] && here->confirmation == CONFIRM_HAPPENED)
-                add_model(here, origin->base);
-            add_model(here, origin->model);
+                add_models(here, origin->base);
+            if (!is_seen(finding)) {
+                add_models(here, finding->models);
+                continue;
+            }
+            add_models(here, origin->model);
             if (is_danger(here->code))
                 here->confirmation = CONFIRM_REAL;
         }

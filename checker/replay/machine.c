@@ -467,7 +467,7 @@ void replay_machine_init(struct replay_machine *machine, const struct check_plan
         machine->learning = check_new(machine->lanes, sizeof *machine->learning);
         memset(machine->learning, 0xff, machine->lanes * sizeof *machine->learning);
     }
-    if (plan->context->has_wildcards) {
+    if (plan->context->has_any_source) {
         machine->messages = check_new(trace->ranks, sizeof *machine->messages);
         machine->wildcards = check_new(trace->ranks, sizeof *machine->wildcards);
     }

@@ -164,22 +164,60 @@ static void renumber_slots(const struct check_plan *plan, uint32_t *slot)
 
 /* ---- steps ---- */
 
-static uint32_t probed_message(const struct check_plan *plan, size_t position,
-                               const uint32_t *match)
+static bool is_matched_probe(const struct trace_op *op)
+{
+    return op->kind == OP_MPROBE || op->kind == OP_IMPROBE;
+}
+
+/* The receive of the message that a matched probe took; TRACE_NO: nobody receives it. */
+static uint32_t receive_of(const struct trace *trace, const struct trace_op *probe)
+{
+    uint32_t receive = probe->request;
+    return receive < trace->op_count && check_class(&trace->ops[receive]) == CLASS_RECEIVE
+               ? receive
+               : TRACE_NO;
+}
+
+/* The receive of the message that leaves the mailbox here; TRACE_NO: none does. */
+static uint32_t taker_at(const struct trace *trace, uint32_t op)
+{
+    const struct trace_op *at = &trace->ops[op];
+    if (is_matched_probe(at))
+        return receive_of(trace, at);
+    return check_class(at) == CLASS_RECEIVE && at->kind != OP_MRECV && at->kind != OP_IMRECV
+               ? op
+               : TRACE_NO;
+}
+
+/* The probe found the send's message, or may have where what it found is not known. */
+static bool may_be_found(const struct trace_op *probe, const struct trace_op *send)
+{
+    int32_t source = probe->peer == TRACE_ANY ? trace_op_peer_matched(probe) : probe->peer;
+    int32_t tag = probe->tag == TRACE_ANY ? trace_op_tag_matched(probe) : probe->tag;
+    return probe->form->comm == send->form->comm && (source < 0 || source == (int32_t)send->rank) &&
+           (tag < 0 || tag == send->tag);
+}
+
+/* The receive of what a probe found: the next that takes such a message, or one that takes what the same sender sent before; a matched
+ * one's own. */
+static uint32_t receive_of_found(const struct check_plan *plan, size_t position)
 {
     const struct trace *trace = plan->context->trace;
-    const struct trace_op *probe = &trace->ops[op_at(plan, position)];
+    const struct trace_op *ops = trace->ops, *probe = &ops[op_at(plan, position)];
     size_t end = trace->rank_begin[probe->rank + 1];
+    uint32_t found = TRACE_NO, earliest = TRACE_NO;
+    if (is_matched_probe(probe))
+        return receive_of(trace, probe);
     for (size_t p = position + 1; p < end && p < position + PROBE_LOOKAHEAD; p++) {
-        uint32_t op = op_at(plan, p);
-        const struct trace_op *receive = &trace->ops[op];
-        uint32_t send = partner_of(trace, match, op);
-        if (check_class(receive) == CLASS_RECEIVE && receive->form->comm == probe->form->comm &&
-            send != TRACE_NO && (probe->tag == TRACE_ANY || probe->tag == trace->ops[send].tag) &&
-            (probe->peer == TRACE_ANY || probe->peer == (int32_t)trace->ops[send].rank))
-            return send;
+        uint32_t taker = taker_at(trace, op_at(plan, p));
+        uint32_t send = taker == TRACE_NO ? TRACE_NO : ops[taker].match;
+        if (send == TRACE_NO || !may_be_found(probe, &ops[send]) ||
+            (found != TRACE_NO && (ops[send].rank != ops[earliest].rank || send > earliest)))
+            continue;
+        found = taker;
+        earliest = send;
     }
-    return TRACE_NO;
+    return found;
 }
 
 /* It waits for one request, an Isendrecv: the row and the next one are its halves. */
@@ -275,7 +313,7 @@ static void compile_step(struct check_plan *plan, size_t position, const uint32_
     /* What was cancelled needs no partner, and no plan says that it does. */
     bool planned = trace->outcome == OUTCOME_IMPORTED && op->state != STATE_CANCELLED, passes;
     struct plan_step *step = &plan->steps[index];
-    uint32_t row = step->target, partner = partner_of(trace, match, index);
+    uint32_t row = step->target, partner = partner_of(trace, match, index), found = TRACE_NO;
     *step = (struct plan_step){.action = PLAN_PASS, .target = TRACE_NO};
     switch (check_class(op)) {
     case CLASS_SEND:
@@ -292,7 +330,9 @@ static void compile_step(struct check_plan *plan, size_t position, const uint32_
         break;
     case CLASS_PROBE:
         if (op->state == STATE_COMPLETE || op->state == STATE_BLOCKED)
-            step->target = probed_message(plan, position, match);
+            found = receive_of_found(plan, position);
+        if (found != TRACE_NO)
+            step->target = partner_of(trace, match, found);
         step->action = step->target == TRACE_NO ? PLAN_PASS : PLAN_PROBE;
         step->tested = op->kind == OP_IPROBE || op->kind == OP_IMPROBE;
         break;
@@ -427,6 +467,19 @@ static void find_roots(struct check_plan *plan)
             plan->slot_root[plan->steps[op].target] = op;
 }
 
+static void find_probes(struct check_plan *plan)
+{
+    const struct trace *trace = plan->context->trace;
+    plan->probed_by = check_new(trace->op_count, sizeof *plan->probed_by);
+    memset(plan->probed_by, 0xff, trace->op_count * sizeof *plan->probed_by);
+    for (uint32_t op = 0; op < trace->op_count; op++) {
+        uint32_t receive =
+            is_matched_probe(&trace->ops[op]) ? receive_of(trace, &trace->ops[op]) : TRACE_NO;
+        if (receive != TRACE_NO)
+            plan->probed_by[receive] = op;
+    }
+}
+
 /* What the call needs where the data flow alone decides. */
 int64_t check_plan_data_need(const struct check_plan *plan, uint32_t op)
 {
@@ -483,8 +536,10 @@ void check_plan_init(struct check_plan *plan, const struct check_context *contex
     if (options->backward_only)
         drop_forward(plan);
     plan->minimal = options->minimal;
-    if (options->minimal || context->has_wildcards)
+    if (options->minimal || context->has_any_source)
         find_roots(plan);
+    if (context->has_any_source && (context->kinds[OP_MPROBE] || context->kinds[OP_IMPROBE]))
+        find_probes(plan);
     if (context->has_batches && context->options->models & CHECK_BATCH)
         bundle(plan);
     free(match);
@@ -496,6 +551,7 @@ void check_plan_release(struct check_plan *plan)
     free(plan->steps);
     free(plan->slot_need);
     free(plan->slot_root);
+    free(plan->probed_by);
     free(plan->bundle_of);
     free(plan->bundle_need);
     *plan = (struct check_plan){0};

@@ -51,6 +51,8 @@ struct check_plan {
     uint32_t *bundle_need; /* posts each bundle waits for */
     size_t bundle_count;
     uint32_t *slot_root; /* each slot's call of its root, TRACE_NO: none */
+    uint32_t *probed_by; /* per op: the matched probe that took the message which it receives,
+                            TRACE_NO: none; NULL: there are none */
     bool minimal;        /* collectives only wait for the data they need, else for everybody */
     bool rearranged;     /* other orders or sources than recorded: things may meet that did not */
 };
@@ -96,6 +98,12 @@ static inline uint32_t plan_request(const struct check_plan *plan, uint32_t wait
     size_t row = step->target + i;
     return row < trace->wait_count && trace->waits[row].wait == wait ? trace->waits[row].start
                                                                      : TRACE_NO;
+}
+/* The op with which the receive took its message. */
+static inline uint32_t plan_taking(const struct check_plan *plan, uint32_t receive)
+{
+    uint32_t probe = plan->probed_by ? plan->probed_by[receive] : TRACE_NO;
+    return probe == TRACE_NO ? receive : probe;
 }
 /* The i-th start and the one behind it are halves of one request: an Isendrecv. */
 static inline bool plan_is_pair(const struct check_plan *plan, uint32_t wait, size_t i)

@@ -21,13 +21,20 @@ static bool let_tests_fail(struct replay_machine *machine)
     return any;
 }
 
+/* The op that is planned to take the send's message; TRACE_NO: none. */
+static uint32_t taker_of(const struct replay_machine *machine, uint32_t send)
+{
+    uint32_t receive = machine->plan->steps[send].target;
+    return receive == TRACE_NO ? TRACE_NO : plan_taking(machine->plan, receive);
+}
+
 /* Whether the send's message is there for the taking when the wildcard has none: nobody has it, or
  * one who asked later. */
 static bool is_there_for(struct replay_machine *machine, uint32_t send, uint32_t wildcard)
 {
     const struct trace_op *message = &machine->trace->ops[send],
                           *wanted = &machine->trace->ops[wildcard];
-    uint32_t taker = machine->plan->steps[send].target;
+    uint32_t taker = taker_of(machine, send);
     return message->form->comm == wanted->form->comm && message->peer == (int32_t)wanted->rank &&
            (wanted->tag == TRACE_ANY || wanted->tag == message->tag) &&
            replay_is_posted(machine, send) &&
@@ -72,7 +79,7 @@ static uint32_t wildcard_for(struct replay_machine *machine, const struct replay
 static bool is_taken(struct replay_machine *machine, const struct replay_queue *wildcards,
                      uint32_t send)
 {
-    uint32_t taker = machine->plan->steps[send].target;
+    uint32_t taker = taker_of(machine, send);
     if (machine->first || taker == TRACE_NO || !replay_is_posted(machine, taker))
         return false;
     for (size_t i = 0; i < wildcards->end; i++)

@@ -3,6 +3,9 @@
  * in which nothing waits without need, of which it is told each, and of no other program. A naive model decides: it
  * takes every step there is, and lets any rank that stands for what it need not wait for go on or wait.
  *
+ * In every third program ranks look before they receive: they probe, from one rank or from any, and later receive by
+ * name what they saw; or a matched probe takes the message out, and what comes between is received first.
+ *
  * SIMRUN_SOAK=N tries N programs, from SIMRUN_SEED on. */
 #include "checker/properties.h"
 #include "tests/checker/check_program.h"
@@ -13,15 +16,33 @@
 enum {
     RANKS_MAX = 4,
     STARTS_MAX = 6,
-    OPS_MAX = 2 * STARTS_MAX,
+    PROBES_MAX = 2, /* of a rank */
+    OPS_MAX = 2 * (STARTS_MAX + PROBES_MAX),
     MAIL_MAX = 16,
     STATES_MAX = 1 << 14,
     RUNS_MAX = 400
 };
-enum verb { SEND, SSEND, RECEIVE, ISEND, IRECEIVE, WAIT, BARRIER, BCAST, REDUCE, SCAN };
+enum verb {
+    SEND,
+    SSEND,
+    RECEIVE,
+    ISEND,
+    IRECEIVE,
+    PROBE,
+    TAKE, /* receives by name what a probe saw */
+    MPROBE,
+    MRECEIVE,
+    WAIT,
+    BARRIER,
+    BCAST,
+    REDUCE,
+    SCAN
+};
 
 struct step {
     uint8_t verb;
+    uint8_t
+        probe; /* a number on its rank, from 0: of this probe, or of the one that saw what this takes */
     int8_t peer,
         tag; /* -1: any; of a wait the peer is the step that it waits for, of a collective its root */
 };
@@ -64,10 +85,29 @@ static void shuffle(struct plan *plan, int rank)
     }
 }
 
+/* Some of what is received is probed for before, just there or earlier. */
+static void add_probes(struct plan *plan, int rank)
+{
+    struct step *steps = plan->steps[rank];
+    bool matched = below(2);
+    for (int k = 0, probes = 0; k < plan->length[rank] && probes < PROBES_MAX; k++) {
+        if (steps[k].verb != RECEIVE || below(3) == 0)
+            continue;
+        int at = below(2) ? k : below(k + 1);
+        struct step probe = steps[k];
+        probe.verb = matched ? MPROBE : PROBE;
+        probe.probe = (uint8_t)probes++;
+        memmove(steps + at + 1, steps + at, (size_t)(plan->length[rank]++ - at) * sizeof *steps);
+        steps[at] = probe;
+        steps[++k].verb = matched ? MRECEIVE : TAKE;
+        steps[k].probe = probe.probe;
+    }
+}
+
 /* What is started is waited for at once or later. */
 static void add_waits(struct plan *plan, int rank)
 {
-    struct step starts[STARTS_MAX], *steps = plan->steps[rank];
+    struct step starts[STARTS_MAX + PROBES_MAX], *steps = plan->steps[rank];
     int count = plan->length[rank], waits[OPS_MAX], due[OPS_MAX], waiting = 0, at = 0;
     memcpy(starts, steps, (size_t)count * sizeof *starts);
     for (int k = 0; k <= count; k++) {
@@ -105,13 +145,15 @@ static struct plan plan_new(uint64_t seed)
         if (!has_room(&plan, from) || !has_room(&plan, to))
             continue;
         add(&plan, from,
-            (struct step){starts && below(3) == 0 ? ISEND
-                          : below(6)              ? SEND
-                                                  : SSEND,
-                          (int8_t)to, tag});
+            (struct step){.verb = starts && below(3) == 0 ? ISEND
+                                  : below(6)              ? SEND
+                                                          : SSEND,
+                          .peer = (int8_t)to,
+                          .tag = tag});
         add(&plan, to,
-            (struct step){starts && below(3) == 0 ? IRECEIVE : RECEIVE, source,
-                          (int8_t)(below(4) ? tag : -1)});
+            (struct step){.verb = starts && below(3) == 0 ? IRECEIVE : RECEIVE,
+                          .peer = source,
+                          .tag = (int8_t)(below(4) ? tag : -1)});
         if (!collectives || below(3))
             continue;
         struct step all = {.verb = (uint8_t)(BARRIER + below(4)),
@@ -124,6 +166,8 @@ static struct plan plan_new(uint64_t seed)
     }
     for (int rank = 0; rank < plan.ranks; rank++) {
         shuffle(&plan, rank);
+        if (seed % 3 == 0)
+            add_probes(&plan, rank);
         add_waits(&plan, rank);
     }
     return plan;
@@ -142,6 +186,7 @@ struct state {
     uint16_t done[RANKS_MAX];                /* a bit for each step: what was started is complete */
     uint8_t open_count[RANKS_MAX], open[RANKS_MAX][OPS_MAX]; /* receives, as posted */
     int8_t taken[RANKS_MAX][OPS_MAX][2]; /* by each receive: rank and step of the send */
+    struct mail seen[RANKS_MAX][PROBES_MAX];
     uint8_t count;
     struct mail mail[MAIL_MAX]; /* as sent */
 };
@@ -181,6 +226,14 @@ static bool is_send(uint8_t verb)
     return verb == SEND || verb == SSEND || verb == ISEND;
 }
 
+static void note_taken(struct state *state, int rank, int receive, const struct mail *mail)
+{
+    state->taken[rank][receive][0] = mail->from;
+    state->taken[rank][receive][1] = mail->step;
+    state->done[rank] |= (uint16_t)(1u << receive);
+    state->done[mail->from] |= (uint16_t)(1u << mail->step);
+}
+
 static void begin(const struct search *search, struct state *state, int rank)
 {
     int at = state->at[rank];
@@ -192,7 +245,10 @@ static void begin(const struct search *search, struct state *state, int rank)
             state->done[rank] |= (uint16_t)(1u << at);
     } else if (step->verb >= BARRIER) {
         state->arrived[rank]++;
-    } else {
+    } else if (step->verb == MRECEIVE) { /* it has had it since the probe */
+        const struct mail *mail = &state->seen[rank][step->probe];
+        note_taken(state, rank, at, mail);
+    } else if (step->verb != PROBE && step->verb != MPROBE) {
         state->open[rank][state->open_count[rank]++] = (uint8_t)at;
     }
 }
@@ -250,44 +306,81 @@ static bool advance(const struct search *search, struct state *state, int rank)
     return moves;
 }
 
-static bool fits(const struct plan *plan, int rank, int receive, const struct mail *mail)
+static bool fits(const struct plan *plan, const struct state *state, int rank, int receive,
+                 const struct mail *mail)
 {
     const struct step *step = &plan->steps[rank][receive];
+    const struct mail *seen = &state->seen[rank][step->probe];
+    if (step->verb == TAKE)
+        return mail->to == rank && mail->from == seen->from && mail->tag == seen->tag;
     return mail->to == rank && (step->peer < 0 || step->peer == mail->from) &&
            (step->tag < 0 || step->tag == mail->tag);
+}
+
+/* It fits, and nothing does that its sender sent before. */
+static bool is_first(const struct plan *plan, const struct state *state, int rank, int receive,
+                     int item)
+{
+    for (int i = 0; i < item; i++)
+        if (state->mail[i].from == state->mail[item].from &&
+            fits(plan, state, rank, receive, &state->mail[i]))
+            return false;
+    return fits(plan, state, rank, receive, &state->mail[item]);
+}
+
+/* One of the first so many open receives takes the message if it is there. */
+static bool is_claimed(const struct plan *plan, const struct state *state, int rank, int count,
+                       int item)
+{
+    for (int i = 0; i < count; i++)
+        if (fits(plan, state, rank, state->open[rank][i], &state->mail[item]))
+            return true;
+    return false;
 }
 
 /* Nothing that came earlier has the right to either. */
 static bool may_match(const struct plan *plan, const struct state *state, int rank, int open,
                       int item)
 {
-    const struct mail *mail = &state->mail[item];
-    if (!fits(plan, rank, state->open[rank][open], mail))
-        return false;
-    for (int i = 0; i < open; i++)
-        if (fits(plan, rank, state->open[rank][i], mail))
-            return false;
-    for (int i = 0; i < item; i++)
-        if (state->mail[i].from == mail->from &&
-            fits(plan, rank, state->open[rank][open], &state->mail[i]))
-            return false;
-    return true;
+    return !is_claimed(plan, state, rank, open, item) &&
+           is_first(plan, state, rank, state->open[rank][open], item);
+}
+
+static void take_out(struct state *state, int item)
+{
+    for (int i = item; i + 1 < state->count; i++)
+        state->mail[i] = state->mail[i + 1];
+    memset(&state->mail[--state->count], 0, sizeof *state->mail);
 }
 
 static void match(struct search *search, struct state state, int rank, int open, int item)
 {
     struct mail mail = state.mail[item];
     int receive = state.open[rank][open];
-    for (int i = item; i + 1 < state.count; i++)
-        state.mail[i] = state.mail[i + 1];
-    memset(&state.mail[--state.count], 0, sizeof mail);
+    take_out(&state, item);
     for (int i = open; i + 1 < state.open_count[rank]; i++)
         state.open[rank][i] = state.open[rank][i + 1];
     state.open[rank][--state.open_count[rank]] = 0;
-    state.taken[rank][receive][0] = mail.from;
-    state.taken[rank][receive][1] = mail.step;
-    state.done[rank] |= (uint16_t)(1u << receive);
-    state.done[mail.from] |= (uint16_t)(1u << mail.step);
+    note_taken(&state, rank, receive, &mail);
+    walk(search, state);
+}
+
+/* The rank stands in a probe, and no open receive takes the message when it comes. */
+static bool may_see(const struct plan *plan, const struct state *state, int rank, int item)
+{
+    uint8_t at = state->at[rank],
+            verb = at < plan->length[rank] ? plan->steps[rank][at].verb : SEND;
+    return (verb == PROBE || verb == MPROBE) && is_first(plan, state, rank, at, item) &&
+           !is_claimed(plan, state, rank, state->open_count[rank], item);
+}
+
+static void see(struct search *search, struct state state, int rank, int item)
+{
+    const struct step *step = &search->plan->steps[rank][state.at[rank]];
+    state.seen[rank][step->probe] = state.mail[item];
+    state.done[rank] |= (uint16_t)(1u << state.at[rank]);
+    if (step->verb == MPROBE)
+        take_out(&state, item);
     walk(search, state);
 }
 
@@ -324,6 +417,11 @@ static void walk(struct search *search, struct state state)
                     match(search, state, rank, open, item);
                     moves = true;
                 }
+        for (int item = 0; item < state.count; item++)
+            if (may_see(plan, &state, rank, item)) {
+                see(search, state, rank, item);
+                moves = true;
+            }
         if (search->some && state.at[rank] < plan->length[rank])
             loosen(search, state, rank);
     }
@@ -359,9 +457,10 @@ static struct search search_all(const struct plan *plan, bool eager, bool some)
 static void write_down(struct program *p, const struct plan *plan, const struct state *end,
                        int rank)
 {
-    static const enum op_kind kinds[] = {OP_SEND, OP_SSEND, OP_RECV, OP_ISEND, OP_IRECV};
+    static const enum op_kind kinds[] = {OP_SEND,  OP_SSEND, OP_RECV,   OP_ISEND, OP_IRECV,
+                                         OP_PROBE, OP_RECV,  OP_MPROBE, OP_MRECV};
     static const enum op_kind calls[] = {OP_BARRIER, OP_BCAST, OP_REDUCE, OP_SCAN};
-    uint32_t ops[OPS_MAX], collectives = 0, who = (uint32_t)rank;
+    uint32_t ops[OPS_MAX], probes[PROBES_MAX], collectives = 0, who = (uint32_t)rank;
     for (int k = 0; k < plan->length[rank]; k++) {
         const struct step *step = &plan->steps[rank][k];
         int line = 20 * rank + k;
@@ -373,12 +472,23 @@ static void write_down(struct program *p, const struct plan *plan, const struct 
         } else if (step->verb == WAIT) {
             program_wait(p, who, ops[step->peer], line);
         } else {
+            const struct mail *seen = &end->seen[rank][step->probe];
             const int8_t *taken = end->taken[rank][k];
-            ops[k] = program_p2p(p, who, kinds[step->verb], step->peer < 0 ? TRACE_ANY : step->peer,
-                                 step->tag < 0 ? TRACE_ANY : step->tag, line);
-            if (!is_send(step->verb))
+            int peer = step->verb == TAKE ? seen->from : step->peer;
+            int tag = step->verb == TAKE ? seen->tag : step->tag;
+            ops[k] = program_p2p(p, who, kinds[step->verb], peer < 0 ? TRACE_ANY : peer,
+                                 tag < 0 ? TRACE_ANY : tag, line);
+            if (step->verb == PROBE || step->verb == MPROBE) {
+                trace_op_set_matched(p->trace, ops[k], seen->from, seen->tag);
+                probes[step->probe] = ops[k];
+            } else if (!is_send(step->verb)) {
                 trace_op_set_matched(p->trace, ops[k], taken[0],
                                      plan->steps[taken[0]][taken[1]].tag);
+            }
+            if (step->verb == MRECEIVE) {
+                p->trace->ops[ops[k]].request = probes[step->probe];
+                p->trace->ops[probes[step->probe]].request = ops[k];
+            }
         }
     }
 }
@@ -406,8 +516,9 @@ static bool says_hang(const struct plan *plan, const struct state *end, bool *to
 
 static void show(const struct plan *plan)
 {
-    static const char *const words[] = {"send", "ssend",   "recv",  "isend",  "irecv",
-                                        "wait", "barrier", "bcast", "reduce", "scan"};
+    static const char *const words[] = {"send",    "ssend", "recv",   "isend", "irecv",
+                                        "probe",   "take",  "mprobe", "mrecv", "wait",
+                                        "barrier", "bcast", "reduce", "scan"};
     for (int rank = 0; rank < plan->ranks; rank++) {
         char line[300] = "";
         for (int k = 0; k < plan->length[rank]; k++) {

@@ -90,7 +90,8 @@ static bool is_noted(const struct trace *trace, uint32_t op)
 static const char *single_ops(const struct check_context *context)
 {
     const struct trace *trace = context->trace;
-    bool kinds[256] = {false}, batches = false, any = false, changes = false, passes = false;
+    bool kinds[256] = {false}, batches = false, any = false, probed = false, changes = false,
+         passes = false;
     uint32_t thread = 0;
     size_t odd = 0;
     for (uint32_t i = 0; i < trace->op_count; i++) {
@@ -98,6 +99,7 @@ static const char *single_ops(const struct check_context *context)
         kinds[op->kind] = true;
         batches = batches || op->form->batch;
         any = any || (op_kind_class(op->kind) == CLASS_RECEIVE && op->peer == TRACE_ANY);
+        probed = probed || (op_kind_class(op->kind) == CLASS_PROBE && op->peer == TRACE_ANY);
         changes = changes || op->flags & OP_BUFFER_CHANGED;
         passes = passes || op->form->pass;
         thread = thread < op->form->thread ? op->form->thread : thread;
@@ -115,6 +117,7 @@ static const char *single_ops(const struct check_context *context)
            : memcmp(kinds, context->kinds, sizeof kinds) != 0 ? "kinds"
            : batches != context->has_batches                  ? "batches"
            : any != context->has_wildcards                    ? "wildcards"
+           : (any || probed) != context->has_any_source       ? "receives or probes from any"
            : changes != context->has_changes                  ? "changed buffers"
            : passes != context->has_passes                    ? "operations of passes"
            : thread != context->last_thread                   ? "threads"

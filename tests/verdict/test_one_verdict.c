@@ -246,6 +246,53 @@ static void models_and_certainty(void)
         }
 }
 
+/* A run that only shows once more that another may hang has not hung: neither it nor its model is named. */
+static void hangs_and_dangers(void)
+{
+    static const struct {
+        const char *code;
+        enum confirmation confirmation;
+        const char *models, *model, *alone, *beside; /* beside a D003 of "rendezvous" */
+        bool real;
+    } rows[] = {
+        {"D001", CONFIRM_HAPPENED, "", "batch", "batch", "rendezvous batch", true},
+        {"D003", CONFIRM_REAL, "rendezvous", "batch", "batch", "rendezvous batch", true},
+        {"D003", CONFIRM_ABSTRACT, "rendezvous", "eager", "rendezvous", "rendezvous", false},
+        {"D003", CONFIRM_ABSTRACT, "rendezvous batch", "eager", "rendezvous batch",
+         "rendezvous batch", false},
+        {"D002", CONFIRM_ABSTRACT, "eager rendezvous batch", "rendezvous", "eager rendezvous batch",
+         "eager rendezvous batch", false},
+        {"D004", CONFIRM_ABSTRACT, "batch", "rendezvous", "batch", "rendezvous batch", false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int known = 0; known < 2; known++) {
+            struct program here = two_ranks(0), there = two_ranks(0);
+            struct findings into, from;
+            const struct merge_origin origin = origin_of(rows[i].model, "eager", false);
+            findings_init(&into);
+            findings_init(&from);
+            place_at(&from, there.trace, &(struct place){rows[i].code, "p.c", 7, -1});
+            from.items[0].confirmation = rows[i].confirmation;
+            snprintf(from.items[0].models, sizeof from.items[0].models, "%s", rows[i].models);
+            if (known) {
+                place_at(&into, here.trace, &(struct place){"D003", "p.c", 7, -1});
+                into.items[0].confirmation = CONFIRM_ABSTRACT;
+                snprintf(into.items[0].models, sizeof into.items[0].models, "rendezvous");
+            }
+            merge_findings(&into, here.trace, &from, there.trace, &origin);
+            tap_is_int(into.count, 1, "%s of a run with %s is one%s", rows[i].code, rows[i].model,
+                       known ? " that is known" : "");
+            tap_is_str(into.items[0].models, known ? rows[i].beside : rows[i].alone,
+                       "with the models in which it hangs");
+            tap_is_int(into.items[0].confirmation, rows[i].real ? CONFIRM_REAL : CONFIRM_ABSTRACT,
+                       "real where a run hung");
+            findings_release(&into);
+            findings_release(&from);
+            trace_free(here.trace);
+            trace_free(there.trace);
+        }
+}
+
 static void not_taken_over(void)
 {
     static const struct {
@@ -596,5 +643,6 @@ int main(void)
     what_is_allowed();
     faults_that_were_injected();
     said_close();
+    hangs_and_dangers();
     return tap_done();
 }

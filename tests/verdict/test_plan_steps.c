@@ -60,7 +60,19 @@ static void add_probe(struct program *p, uint32_t rank)
     op.peer = peer == RANKS ? TRACE_ANY : (int32_t)peer;
     op.tag = tag == TAGS ? TRACE_ANY : (int32_t)tag;
     op.state = states[state];
-    trace_add_op(p->trace, &op);
+    if (op.state == STATE_COMPLETE && (kind >= 2 || below(2))) { /* it says what it found */
+        op.peer_matched = op.peer < 0 ? (int32_t)below(RANKS) : op.peer;
+        op.tag_matched = op.tag < 0 ? (int32_t)below(TAGS) : op.tag;
+    }
+    uint32_t probe = trace_add_op(p->trace, &op);
+    if (op.state != STATE_COMPLETE || kind < 2 || below(4) == 0)
+        return;
+    if (below(2))
+        add_message(p, rank);
+    op.kind = below(2) ? OP_MRECV : OP_IMRECV;
+    op.request = op.kind == OP_MRECV ? probe : TRACE_NO;
+    uint32_t receive = trace_add_op(p->trace, &op);
+    p->trace->ops[probe].request = receive;
 }
 
 static void add_wait(struct program *p, uint32_t rank, struct opened *opened)
@@ -106,23 +118,48 @@ static struct program program_random(void)
 
 /* ---- what is expected ---- */
 
-/* What the first receive behind the probe takes that takes something the probe sees. */
+/* The receive of the message that leaves the mailbox with this operation: its own, or that of what the matched probe found. */
+static uint32_t receive_at(const struct trace *trace, uint32_t op)
+{
+    switch (trace->ops[op].kind) {
+    case OP_RECV:
+    case OP_IRECV:
+        return op;
+    case OP_MPROBE:
+    case OP_IMPROBE:
+        return trace->ops[op].request;
+    default:
+        return TRACE_NO;
+    }
+}
+
+/* A matched probe sees what it takes, another what leaves first of what is like the message that it found; or what the same sender sent
+ * before, if that leaves later. */
 static uint32_t seen_by(const struct trace *trace, uint32_t probe)
 {
     const struct trace_op *look = &trace->ops[probe];
+    bool matched = look->kind == OP_MPROBE || look->kind == OP_IMPROBE;
+    int32_t source =
+        look->peer < 0 && look->form->peer_matched >= 0 ? look->form->peer_matched : look->peer;
+    int32_t tag =
+        look->tag < 0 && look->form->tag_matched >= 0 ? look->form->tag_matched : look->tag;
     if (look->state != STATE_COMPLETE && look->state != STATE_BLOCKED)
         return TRACE_NO;
-    for (uint32_t op = probe + 1; op < trace->op_count; op++) {
-        if (trace->ops[op].rank != look->rank ||
-            op_kind_class(trace->ops[op].kind) != CLASS_RECEIVE || trace->ops[op].match == TRACE_NO)
+    uint32_t seen = TRACE_NO;
+    for (uint32_t op = probe; op < trace->op_count; op++) {
+        uint32_t receive = trace->ops[op].rank == look->rank ? receive_at(trace, op) : TRACE_NO;
+        uint32_t message = receive == TRACE_NO ? TRACE_NO : trace->ops[receive].match;
+        if (matched)
+            return message;
+        if (message == TRACE_NO)
             continue;
-        const struct trace_op *send = &trace->ops[trace->ops[op].match];
-        if (look->form->comm == send->form->comm &&
-            (look->peer == TRACE_ANY || look->peer == (int32_t)send->rank) &&
-            (look->tag == TRACE_ANY || look->tag == send->tag))
-            return trace->ops[op].match;
+        const struct trace_op *send = &trace->ops[message];
+        if (look->form->comm == send->form->comm && (source < 0 || source == (int32_t)send->rank) &&
+            (tag < 0 || tag == send->tag) &&
+            (seen == TRACE_NO || (trace->ops[seen].rank == send->rank && message < seen)))
+            seen = message;
     }
-    return TRACE_NO;
+    return seen;
 }
 
 static bool probe_is_right(const struct check_plan *plan, uint32_t op)
