@@ -2,6 +2,7 @@
  *
  * The members of both groups meet on the bridge, ranks of the first side before those of the
  * second; everybody waits for everybody. */
+#include "sim/collectives/alike.h"
 #include "sim/collectives/data.h"
 
 #include <assert.h>
@@ -129,18 +130,17 @@ static void alltoall(struct sim_collective *collective)
 static void reduce_side(struct sim_collective *collective, struct side_of_bridge side, int receiver)
 {
     struct sim_collective_call *to = collective->calls[receiver];
-    const void **inputs = malloc((size_t)side.count * sizeof(void *));
-    assert(inputs && "out of memory for a reduction");
+    struct sim_inputs inputs = sim_inputs_new(side.count);
     for (int i = 0; i < side.count; i++) {
-        const struct sim_side *from = &collective->calls[side.first + i]->send;
-        inputs[i] = from->buffer;
-        sim_block_compare(collective, side.first + i, sim_side_whole(from), receiver,
-                          sim_side_whole(&to->receive));
+        struct sim_block from = sim_side_whole(&collective->calls[side.first + i]->send);
+        sim_block_compare(collective, side.first + i, from, receiver, sim_side_whole(&to->receive));
+        sim_inputs_set(&inputs, i, from, to->receive.type, to->receive.count);
     }
     if (!to->error && to->receive.count)
-        sim_op_reduce_many(to->op, to->receive.type, to->receive.count, inputs, (size_t)side.count,
+        sim_op_reduce_many(to->op, to->receive.type, to->receive.count,
+                           (const void *const *)inputs.data, (size_t)side.count,
                            to->receive.buffer);
-    free(inputs);
+    sim_inputs_free(&inputs);
 }
 
 static void reduce(struct sim_collective *collective)
@@ -183,17 +183,20 @@ static void reduce_scatter(struct sim_collective *collective)
                               r, (struct sim_block){NULL, given[r], to->receive.type});
         if (to->error)
             continue;
-        const void **inputs = malloc((size_t)others.count * sizeof(void *));
-        assert(inputs && "out of memory for a reduction");
+        struct sim_inputs inputs = sim_inputs_new(others.count);
         size_t before = elements_before(to, local_rank(collective, r));
         for (int i = 0; i < others.count; i++) {
             const struct sim_side *from = &collective->calls[others.first + i]->send;
-            inputs[i] = (const char *)from->buffer + (ptrdiff_t)before * from->type->extent;
+            sim_inputs_set(&inputs, i,
+                           (struct sim_block){from->buffer, given[others.first + i], from->type},
+                           to->receive.type, given[r]);
+            inputs.data[i] += (ptrdiff_t)before * to->receive.type->extent;
         }
         if (to->receive.count)
-            sim_op_reduce_many(to->op, to->receive.type, to->receive.count, inputs,
-                               (size_t)others.count, to->receive.buffer);
-        free(inputs);
+            sim_op_reduce_many(to->op, to->receive.type, to->receive.count,
+                               (const void *const *)inputs.data, (size_t)others.count,
+                               to->receive.buffer);
+        sim_inputs_free(&inputs);
     }
     free(given);
 }

@@ -7,6 +7,7 @@
  * other things a team waits for whichever of its threads does not run. Who folds a chunk changes no
  * bit of it. An output may be its member's own input (in
  * place): a chunk of all inputs is read before any output is written. */
+#include "sim/collectives/alike.h"
 #include "sim/collectives/data.h"
 #include "sim/memory/region.h"
 
@@ -25,7 +26,8 @@ enum {
 struct fold {
     const struct sim_op *op;
     const struct sim_datatype *type;
-    const char **inputs; /* n addresses, each at the same element */
+    struct sim_inputs given;
+    const char **inputs; /* their n addresses, each at the same element */
     int n;
     struct sim_world *world;
     enum sim_reduce_order order;
@@ -122,7 +124,7 @@ static double seconds(void)
 }
 
 /* Folds elements of a predefined op and copies the result to every output. */
-static void fold_chunks(const struct fold *fold, size_t count, char *const *outputs,
+static void fold_chunks(const struct fold *fold, size_t count, const struct sim_block *outputs,
                         int output_count)
 {
     size_t size = fold->type->size, step = CHUNK / size ? CHUNK / size : 1;
@@ -138,7 +140,7 @@ static void fold_chunks(const struct fold *fold, size_t count, char *const *outp
         size_t here = count - from < step ? count - from : step;
         fold_range(fold, from * size, here, accumulator);
         for (int i = 0; i < output_count; i++)
-            memcpy(outputs[i] + from * size, accumulator, here * size);
+            memcpy(outputs[i].data + from * size, accumulator, here * size);
     }
     if (!large)
         return;
@@ -148,11 +150,23 @@ static void fold_chunks(const struct fold *fold, size_t count, char *const *outp
     *known = better ? took : 0.75 * *known + 0.25 * took;
 }
 
+/* Whether all outputs are as many elements of the type that is folded, or lie like them. */
+static bool outputs_alike(const struct fold *fold, size_t count, const struct sim_block *outputs,
+                          int output_count)
+{
+    for (int i = 0; i < output_count; i++)
+        if (!sim_alike(outputs[i], (struct sim_block){NULL, count, fold->type}))
+            return false;
+    return true;
+}
+
 /* Folds `count` elements and copies the result to every output. */
-static void fold_all(struct fold *fold, size_t count, char *const *outputs, int output_count)
+static void fold_all(struct fold *fold, size_t count, const struct sim_block *outputs,
+                     int output_count)
 {
     permute(fold);
-    if (fold->type->contiguous && fold->op->predefined) {
+    if (fold->type->contiguous && fold->op->predefined &&
+        outputs_alike(fold, count, outputs, output_count)) {
         if (fold->type->size)
             fold_chunks(fold, count, outputs, output_count);
         return;
@@ -161,23 +175,30 @@ static void fold_all(struct fold *fold, size_t count, char *const *outputs, int 
     char *result = need(span.bytes);
     fold_range(fold, 0, count, result - span.low);
     for (int i = 0; i < output_count; i++)
-        sim_datatype_transfer(result - span.low, fold->type, count, outputs[i], fold->type, count);
+        sim_datatype_transfer(result - span.low, fold->type, count, outputs[i].data,
+                              outputs[i].type, outputs[i].count);
     free(result);
 }
 
+/* Of `count` elements like those of a call. `given`: how many each member gives; NULL: as many as it says. */
 static struct fold fold_of(struct sim_collective *collective,
-                           const struct sim_collective_call *like)
+                           const struct sim_collective_call *like, size_t count,
+                           const size_t *given)
 {
     const struct sim_world_options *options = &collective->context->world->options;
     struct fold fold = {.op = like->op,
                         .type = like->send.type,
-                        .inputs = need((size_t)collective->size * sizeof(char *)),
+                        .given = sim_inputs_new(collective->size),
                         .n = collective->size,
                         .world = collective->context->world,
                         .order = options->reduce_order,
                         .seed = options->seed + collective->number};
-    for (int r = 0; r < collective->size; r++)
-        fold.inputs[r] = collective->calls[r]->send.buffer;
+    for (int r = 0; r < collective->size; r++) {
+        struct sim_block input = sim_side_whole(&collective->calls[r]->send);
+        input.count = given ? given[r] : input.count;
+        sim_inputs_set(&fold.given, r, input, fold.type, count);
+    }
+    fold.inputs = fold.given.data;
     return fold;
 }
 
@@ -223,13 +244,13 @@ static void allreduce_execute(struct sim_collective *collective)
     const struct sim_collective_call *mine = own_call(collective);
     if (!mine->send.count || allreduce_small(collective))
         return;
-    struct fold fold = fold_of(collective, mine);
-    char **outputs = need((size_t)collective->size * sizeof(char *));
+    struct fold fold = fold_of(collective, mine, mine->send.count, NULL);
+    struct sim_block *outputs = need((size_t)collective->size * sizeof *outputs);
     for (int r = 0; r < collective->size; r++)
-        outputs[r] = collective->calls[r]->receive.buffer;
+        outputs[r] = sim_side_whole(&collective->calls[r]->receive);
     fold_all(&fold, mine->send.count, outputs, collective->size);
     free(outputs);
-    free(fold.inputs);
+    sim_inputs_free(&fold.given);
 }
 
 static void reduce_execute(struct sim_collective *collective)
@@ -238,10 +259,10 @@ static void reduce_execute(struct sim_collective *collective)
                                      *root = collective->calls[collective->first_root];
     if (!mine->send.count)
         return;
-    struct fold fold = fold_of(collective, mine);
-    char *output = root->receive.buffer;
+    struct fold fold = fold_of(collective, mine, mine->send.count, NULL);
+    struct sim_block output = sim_side_whole(&root->receive);
     fold_all(&fold, mine->send.count, &output, 1);
-    free(fold.inputs);
+    sim_inputs_free(&fold.given);
 }
 
 /* Elements of member r's share, and those before it. */
@@ -250,14 +271,17 @@ static size_t share_of(const struct sim_collective_call *call, int r)
     return call->receive.vectored ? sim_counts_at(call->receive.counts, r) : call->send.count;
 }
 
-/* As many elements as each member's input has, who may not agree about the shares: nothing is read
- * behind the end of the shortest. */
-static size_t elements_of_all(const struct sim_collective *collective)
+/* How many elements each member's input has; the least of them, as elements like those of a call: they may not agree about
+ * the shares, and nothing is read behind the end of the shortest. */
+static size_t elements_of_all(const struct sim_collective *collective,
+                              const struct sim_collective_call *like, size_t *given)
 {
-    size_t least = SIZE_MAX;
+    size_t size = like->send.type->size, least = SIZE_MAX;
     for (int r = 0; r < collective->size; r++) {
-        size_t given = sim_call_all_shares(collective->calls[r]);
-        least = given < least ? given : least;
+        const struct sim_collective_call *call = collective->calls[r];
+        given[r] = sim_call_all_shares(call);
+        size_t fitting = size ? given[r] * call->send.type->size / size : given[r];
+        least = fitting < least ? fitting : least;
     }
     return least;
 }
@@ -267,9 +291,11 @@ static size_t elements_of_all(const struct sim_collective *collective)
 static void reduce_scatter_execute(struct sim_collective *collective)
 {
     const struct sim_collective_call *mine = own_call(collective);
-    struct fold fold = fold_of(collective, mine);
+    size_t *given = need((size_t)collective->size * sizeof *given);
+    size_t total = elements_of_all(collective, mine, given);
+    struct fold fold = fold_of(collective, mine, total, given);
+    free(given);
     permute(&fold);
-    size_t total = elements_of_all(collective);
     struct span span = span_of(fold.type, total);
     char *result = need(span.bytes);
     if (total)
@@ -284,37 +310,42 @@ static void reduce_scatter_execute(struct sim_collective *collective)
             call->error = MPI_ERR_TRUNCATE;
         else if (share)
             sim_datatype_transfer(result - span.low + (ptrdiff_t)before * fold.type->extent,
-                                  fold.type, share, call->receive.buffer, fold.type, share);
+                                  fold.type, share, call->receive.buffer, call->receive.type,
+                                  share);
         before += share;
     }
     free(result);
-    free(fold.inputs);
+    sim_inputs_free(&fold.given);
 }
 
-/* Extends the running result by a member's input. The member's output is written after its input
- * has been read. */
+/* Extends the running result, which is kept without gaps, by a member's input. The member's output is
+ * written after its input has been read. */
 static void scan_advance(struct sim_collective *collective, int rank)
 {
     struct sim_collective_call *call = collective->calls[rank];
     const struct sim_datatype *type = call->send.type;
-    struct span span = span_of(type, call->send.count);
-    if (!span.bytes)
-        return;
+    size_t count = call->send.count;
+    struct span span = span_of(type, count);
     bool exclusive = collective->kind == &sim_exscan;
+    if (!type->size || !count)
+        return;
     if (rank == 0) {
-        collective->running = need(span.bytes);
-        memcpy(collective->running, (char *)call->send.buffer + span.low, span.bytes);
+        collective->running = need(count * type->size);
+        sim_datatype_copy_out(type, call->send.buffer, count, collective->running);
         if (!exclusive)
-            sim_datatype_transfer((char *)collective->running - span.low, type, call->send.count,
-                                  call->receive.buffer, type, call->send.count);
+            sim_datatype_copy_in(type, call->receive.buffer, count, collective->running);
         return;
     }
-    char *before = need(span.bytes), *running = collective->running;
-    memcpy(before, running, span.bytes);
-    sim_op_apply_right(call->op, running - span.low, call->send.buffer, call->send.count, type);
-    sim_datatype_transfer((exclusive ? before : running) - span.low, type, call->send.count,
-                          call->receive.buffer, type, call->send.count);
-    free(before);
+    char *here = need(span.bytes), *sum = here - span.low; /* gaps as in the input */
+    memcpy(here, (char *)call->send.buffer + span.low, span.bytes);
+    sim_datatype_copy_in(type, sum, count, collective->running);
+    sim_op_apply_right(call->op, sum, call->send.buffer, count, type);
+    if (exclusive)
+        sim_datatype_copy_in(type, call->receive.buffer, count, collective->running);
+    else
+        sim_datatype_transfer(sum, type, count, call->receive.buffer, type, count);
+    sim_datatype_copy_out(type, sum, count, collective->running);
+    free(here);
 }
 
 #define KIND(spelled, when, ...)                                                                   \
