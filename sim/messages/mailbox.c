@@ -116,6 +116,7 @@ static void unpost(struct sim_mailbox *mailbox, struct sim_request *receive)
         found = posted_remove(&channel->posted_first, &channel->posted_last, receive);
     }
     assert(found);
+    mailbox->posted--;
 }
 
 static void message_append(struct sim_mailbox *mailbox, struct sim_channel *channel,
@@ -129,6 +130,7 @@ static void message_append(struct sim_mailbox *mailbox, struct sim_channel *chan
     channel->last = message;
     message->later = NULL;
     message->earlier = mailbox->newest;
+    message->arrival = mailbox->newest ? mailbox->newest->arrival + 1 : 0;
     if (mailbox->newest)
         mailbox->newest->later = message;
     else
@@ -348,20 +350,41 @@ static void candidate_add(struct sim_candidates *list, struct sim_message *messa
     list->messages[list->count++] = message;
 }
 
-static bool source_listed(const struct sim_candidates *list, size_t from, int source)
+static struct sim_message *first_fitting(const struct sim_channel *channel, int tag)
 {
-    for (size_t i = from; i < list->count; i++)
-        if (list->messages[i]->source == source)
-            return true;
-    return false;
+    struct sim_message *message = channel->first;
+    while (message && !tag_fits(tag, message->tag))
+        message = message->next;
+    return message;
 }
 
-static void collect(const struct sim_mailbox *mailbox, int tag, struct sim_candidates *list)
+static int by_arrival(const void *one, const void *other)
 {
-    size_t from = list->count;
-    for (struct sim_message *message = mailbox->oldest; message; message = message->later)
-        if (tag_fits(tag, message->tag) && !source_listed(list, from, message->source))
+    const struct sim_message *const *a = one, *const *b = other;
+    return (int32_t)((*a)->arrival - (*b)->arrival) < 0 ? -1 : 1;
+}
+
+/* The first fitting message of each source, in order of arrival. Where messages are more than sources, these are asked, one
+ * after the other. */
+static void collect(struct sim_mailbox *mailbox, int tag, struct sim_candidates *list)
+{
+    size_t from = list->count, slots = mailbox->channels ? (size_t)mailbox->mask + 1 : 1;
+    struct sim_message *message = mailbox->oldest;
+    for (size_t i = 0; message && i < slots; i++, message = message->later)
+        if (message == first_fitting(channel_of(mailbox, message->source), tag))
             candidate_add(list, message);
+    if (!message)
+        return;
+    list->count = from;
+    for (size_t i = 0; i < slots; i++) {
+        const struct sim_channel *channel =
+            mailbox->channels ? &mailbox->channels[i] : &mailbox->one;
+        message = channel->source == -1 ? NULL : first_fitting(channel, tag);
+        if (message)
+            candidate_add(list, message);
+    }
+    if (list->count > from)
+        qsort(list->messages + from, list->count - from, sizeof *list->messages, by_arrival);
 }
 
 static struct sim_alternative alternative_of(const struct sim_message *message, uint32_t rank,
@@ -411,10 +434,7 @@ struct sim_message *sim_mailbox_find(struct sim_context *context, int owner, int
 {
     if (source == MPI_ANY_SOURCE)
         return choose_any(context, owner, tag, UINT32_MAX);
-    struct sim_message *message = channel_of(&context->mailboxes[owner], source)->first;
-    while (message && !tag_fits(tag, message->tag))
-        message = message->next;
-    return message;
+    return first_fitting(channel_of(&context->mailboxes[owner], source), tag);
 }
 
 struct sim_message *sim_mailbox_look(struct sim_context *context, int owner, int source, int tag,
@@ -457,6 +477,7 @@ void sim_mailbox_remove_message(struct sim_context *context, int owner, struct s
 
 static void queue_receive(struct sim_mailbox *mailbox, struct sim_request *receive)
 {
+    mailbox->posted++;
     if (receive->peer == MPI_ANY_SOURCE) {
         posted_append(&mailbox->any_first, &mailbox->any_last, receive);
         return;
@@ -525,7 +546,8 @@ void sim_mailbox_collect(struct sim_context *context, int owner, int tag,
 /* After a delayed wildcard has matched, receives posted after it may have their messages. */
 static void rematch(struct sim_mailbox *mailbox)
 {
-    for (struct sim_message *message = mailbox->oldest, *later; message; message = later) {
+    for (struct sim_message *message = mailbox->oldest, *later; message && mailbox->posted;
+         message = later) {
         later = message->later;
         struct sim_request *receive =
             first_claim(mailbox, channel_of(mailbox, message->source), message->tag);

@@ -19,6 +19,7 @@ struct sim_message {
     int source, tag;
     uint32_t number;
     uint32_t event;                      /* exploration: in the log */
+    uint32_t arrival;                    /* in its box: counted on from one to the next */
     struct sim_message *next;            /* same source */
     struct sim_message *earlier, *later; /* arrival */
     struct sim_request
@@ -44,6 +45,7 @@ struct sim_channel {
 struct sim_mailbox {
     struct sim_channel *channels; /* open addressing; NULL until used: then `one` serves */
     uint32_t mask, used;
+    uint32_t posted; /* receives */
     struct sim_channel one;
     struct sim_request *any_first, *any_last;
     struct sim_message *oldest, *newest;
