@@ -155,7 +155,8 @@ static int order_compare(const void *a, const void *b)
 static bool reduces_otherwise(const struct call_entry *entry)
 {
     bool reduces = entry->kind == OP_REDUCE || entry->kind == OP_ALLREDUCE ||
-                   entry->kind == OP_REDUCE_SCATTER || entry->kind == OP_REDUCE_SCATTER_BLOCK;
+                   entry->kind == OP_REDUCE_SCATTER || entry->kind == OP_REDUCE_SCATTER_BLOCK ||
+                   entry->kind == OP_SCAN || entry->kind == OP_EXSCAN;
     return reduces && entry->reduction != (uint32_t)(uintptr_t)MPI_SUM;
 }
 
