@@ -54,13 +54,15 @@ static uint64_t mix(uint64_t hash, const void *data, size_t size)
 static uint64_t mix_gradient(uint64_t hash, const struct probe_input *input)
 {
     double largest = 0;
-    for (size_t i = 0; i < input->count && input->has_gradient && input->gradient; i++)
+    bool has = input->gradient != NULL;
+    size_t parts = has ? probe_input_parts(input) : 0;
+    for (size_t i = 0; i < parts; i++)
         largest = fmax(largest, fabs(input->gradient[i]));
-    for (size_t i = 0; i < input->count && largest > 0 && isfinite(largest); i++) {
+    for (size_t i = 0; i < parts && largest > 0 && isfinite(largest); i++) {
         long long rounded = llround(input->gradient[i] / largest * 0x1p24);
         hash = mix(hash, &rounded, sizeof rounded);
     }
-    return mix(hash, &input->has_gradient, sizeof input->has_gradient);
+    return mix(hash, &has, sizeof has);
 }
 
 /* What a run computed: its objectives, its gradients and its exit codes. */

@@ -79,6 +79,11 @@ bool diff_probe_restart(struct diff_probe *probe)
     return true;
 }
 
+size_t probe_input_parts(const struct probe_input *input)
+{
+    return input->count * diff_type_parts(input->type);
+}
+
 bool probe_perturbed(const struct diff_state *state)
 {
     return state->probe && state->probe->mode == PROBE_PERTURBED;
@@ -318,7 +323,6 @@ void probe_keep_gradient(struct diff_state *state, size_t index, enum diff_type 
                    count, input->count);
     free(input->gradient);
     input->gradient = parts_copy(state, type, count, values);
-    input->has_gradient = true;
     input->first_pass = first_pass;
 }
 

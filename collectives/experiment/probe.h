@@ -20,6 +20,9 @@ void diff_probe_release(struct diff_probe *probe);
 /* Forgets what a world collected, for another one with the same pushes; false without memory. */
 bool diff_probe_restart(struct diff_probe *probe);
 
+/* How many doubles the input's values, and those of its gradient, are. */
+size_t probe_input_parts(const struct probe_input *input);
+
 /* ---- called by the library inside the world ---- */
 
 /* Meets the next input of this rank: adds the perturbation to the values or collects them. Returns

@@ -26,11 +26,10 @@ struct probe_input {
     uint32_t epoch;
     struct probe_team team;
     bool marked;
-    bool steps;       /* a marked one whose imaginary part carries a tangent */
-    bool late;        /* met after a backward pass of its epoch */
-    double *values;   /* parts, as doubles */
-    double *gradient; /* parts; NULL when the program never had one */
-    bool has_gradient;
+    bool steps;                 /* a marked one whose imaginary part carries a tangent */
+    bool late;                  /* met after a backward pass of its epoch */
+    double *values;             /* parts, as doubles */
+    double *gradient;           /* parts; NULL when the program never had one */
     double gradient_largest;    /* absolute value of all parts; the gradient check's */
     uint64_t first_pass;        /* the gradient is that of the losses from this pass on */
     uint32_t position;          /* the recorder's, when it was met */

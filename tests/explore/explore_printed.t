@@ -1,5 +1,6 @@
 #!/bin/sh
-# What ranks print is a result: an exploration compares it, shows both texts, and says when it cannot be compared.
+# What ranks print is a result: an exploration compares it, shows both texts, and says when it cannot be compared. A gradient is one, too, in
+# each of its parts.
 . "$(dirname "$0")/../shell.sh"
 echo "TAP version 13"
 
@@ -47,4 +48,44 @@ clock:0:^PASS .*not complete.*what a rank prints was not compared
 END
 timeout 300 "$simrun" explore -n 3 --allow R003 ./sums.c weighted >out 2>err
 check $? "who allows R003 accepts the difference"
+
+# A factor of one part of x is what came first, or, with part 4, the sum of what came.
+cat >parts.c <<'END'
+#include <diff.h>
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+
+int main(int argc, char **argv)
+{
+    int rank, part = atoi(argv[2]), wide = strcmp(argv[1], "complex") == 0;
+    double came[2], values[4] = {0}, factors[4] = {1, 1, 1, 1};
+    size_t shape = wide ? 2 : 4;
+    enum diff_type type = wide ? DIFF_COMPLEX_DOUBLE : DIFF_DOUBLE;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    came[0] = rank;
+    if (rank)
+        MPI_Send(came, 1, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD);
+    for (int i = 0; !rank && i < 2; i++)
+        MPI_Recv(came + i, 1, MPI_DOUBLE, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (!rank)
+        factors[part % 4] = part < 4 ? came[0] : came[0] + came[1];
+    struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
+    struct diff_tensor *x = diff_input(tape, "x", type, 1, &shape, values);
+    diff_backward(diff_dot(x, diff_constant(tape, type, 1, &shape, factors)));
+    diff_tape_free(tape);
+    MPI_Finalize();
+    return 0;
+}
+END
+
+for type in double complex; do
+    for part in 0 1 2 3 4; do
+        timeout 300 "$simrun" explore -n 3 ./parts.c $type $part >out 2>err
+        status=$?
+        [ $status -eq $((part < 4)) ] && grep -q '2 runs' out
+        check $? "part $part of a $type gradient: $status"
+    done
+done
 echo "1..$count"

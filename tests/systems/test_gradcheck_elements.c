@@ -147,8 +147,7 @@ static int run(void *context, struct diff_probe *probe, int worker)
                                               .epoch = 1,
                                               .first_pass = 1,
                                               .values = calloc(MANY, sizeof(double)),
-                                              .gradient = calloc(MANY, sizeof(double)),
-                                              .has_gradient = true};
+                                              .gradient = calloc(MANY, sizeof(double))};
         for (int k = 0; k < MANY; k++) {
             row->inputs[0].values[k] = values[k];
             row->inputs[0].gradient[k] = 2 * values[k] + (k == sum->wrong ? sum->by : 0);

@@ -234,7 +234,6 @@ static void inputs_fill(const struct formula *formula, struct diff_probe_rank *r
         input->gradient = calloc(COUNT_MAX, sizeof *input->gradient);
         memcpy(input->gradient, gradient->of[rank][i],
                (size_t)formula->count * sizeof *input->gradient);
-        input->has_gradient = true;
         if (is_marked(formula)) { /* the last input first */
             input->gradient_order = (uint32_t)(formula->inputs - i);
             input->gradient_position = 10 * input->gradient_order;
