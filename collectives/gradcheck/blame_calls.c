@@ -91,8 +91,7 @@ static bool is_taken_right(const struct calls *calls, const struct call_group *f
 
 /* ---- which call is blamed ---- */
 
-static bool is_mirror_kind(const struct calls *calls, const struct call_group *forward,
-                           const struct call_group *back)
+static bool is_mirror_kind(const struct call_group *forward, const struct call_group *back)
 {
     static const int pairs[][2] = {{OP_BCAST, OP_REDUCE},
                                    {OP_BCAST, OP_ALLREDUCE},
@@ -107,7 +106,6 @@ static bool is_mirror_kind(const struct calls *calls, const struct call_group *f
                                    {OP_SCAN, OP_SCAN},
                                    {OP_NEIGHBOR_ALLTOALL, OP_NEIGHBOR_ALLTOALL},
                                    {OP_NEIGHBOR_ALLTOALLV, OP_NEIGHBOR_ALLTOALLV}};
-    (void)calls;
     if (forward->message || back->message)
         return forward->message && back->message && forward->source == back->target &&
                forward->target == back->source;
@@ -127,7 +125,7 @@ static struct call_group *forward_of(struct calls *calls, const struct call_grou
     *sent_right = false;
     for (size_t i = calls->group_count; i-- > 0;) {
         struct call_group *group = &calls->groups[i];
-        if (group->back || group->taken || !group->moves || !is_mirror_kind(calls, group, back) ||
+        if (group->back || group->taken || !group->moves || !is_mirror_kind(group, back) ||
             !calls_matter(calls, group))
             continue;
         bool mirrored = is_mirrored(calls, group, back);

@@ -227,8 +227,7 @@ static bool same_numbers(const struct call_numbers *a, const struct call_numbers
 static bool is_repeated_by(const struct calls *calls, const struct call_group *forward,
                            const struct call_group *back)
 {
-    if (forward->kind != back->kind || forward->count != back->count ||
-        forward->source != back->source || forward->target != back->target)
+    if (forward->count != back->count)
         return false;
     for (size_t m = 0; m < forward->count; m++) {
         const struct call_member *one = &calls->members[forward->first + m];

@@ -255,7 +255,6 @@ static void plan_alltoall(struct plan *plan)
     spec->in_place = in_place(plan);
     if (plan->call->kind == DIFF_ALLTOALL) {
         spec->count = per_rank(plan, size);
-        spec->result_count = plan->x->count;
         if (plan->channel->intercomm) {
             count_in(plan);
             spec->result_count = spec->count_in * (size_t)size;

@@ -150,7 +150,7 @@ static unsigned node_name(const struct diff_node *node)
 {
     if (node->operation->kind == OP_COMPUTE && strcmp(node->operation->name, "custom"))
         return 0; /* a custom rule may call anything */
-    return node->pass_record ? node->pass_record : node->sequence + 1;
+    return node->pass_record ? node->pass_record : node->sequence;
 }
 
 static size_t ready_choose(const struct pass *pass)
