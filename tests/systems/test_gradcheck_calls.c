@@ -6,7 +6,9 @@
  *                 gets a block by a gathering of the blocks
  *   of a product  y = a_0 a_1 ...: dy/da_r = y / a_r. The same call takes the cotangents times y; what it brings is divided by a_r.
  *
- * The call of a product's adjoint is no transpose of the product, whoever wrote it, so that nothing is known of it. */
+ * The call of a product's adjoint is no transpose of the product, whoever wrote it, so that nothing is known of it.
+ *
+ * An adjoint that did not keep the result reduces once more, by the same call or by one that does the same: that answers nothing. */
 #include "tests/diff_world.h"
 
 #include <math.h>
@@ -28,14 +30,16 @@ static struct {
     bool product;
     enum defect defect;
     int at, root; /* the rank that is wrong before the call; where the sum goes */
+    bool again;
+    enum call by; /* the result comes once more */
 } plan;
 
-static void reduced(double *a, double *b)
+static void reduced(enum call call, double *a, double *b)
 {
     static const int parts[RANKS] = {EACH, EACH, EACH, EACH};
     MPI_Op op = plan.product ? MPI_PROD : MPI_SUM;
     MPI_Comm world = MPI_COMM_WORLD;
-    switch (plan.call) {
+    switch (call) {
     case ALLREDUCE:
         MPI_Allreduce(a, b, N, MPI_DOUBLE, op, world);
         break;
@@ -99,10 +103,14 @@ static void program(void)
     diff_mark_input("x", x, N);
     for (int i = 0; i < N; i++)
         a[i] = 0.5 + sin(x[i]);
-    reduced(a, b);
+    reduced(plan.call, a, b);
     for (int i = 0; i < got_of(rank); i++)
         loss += (1 + rank + 0.1 * i) * b[i] * b[i];
     diff_mark_objective(loss);
+    if (plan.again) {
+        memset(b, 0, sizeof b);
+        reduced(plan.by, a, b);
+    }
     for (int i = 0; i < got_of(rank); i++) {
         bar[i] = 2 * (1 + rank + 0.1 * i) * b[i] * (plan.product ? b[i] : 1);
         bar[i] *= plan.defect == BEFORE && rank == plan.at && i == 0 ? near_one : 1;
@@ -142,9 +150,10 @@ static void check_case(void)
     bool well = !result.base_failed && (result.failed > 0) == wrong &&
                 culprit->outside == accused && strstr(culprit->text, due) != NULL &&
                 (due[0] || !culprit->text[0]);
-    tap_test_str(well ? due : culprit->text, due, TAP_HERE, "%s of a %s, %s (%d)",
+    tap_test_str(well ? due : culprit->text, due, TAP_HERE, "%s of a %s, %s (%d)%s%s",
                  call_names[plan.call], plan.product ? "product" : "sum", defect_names[plan.defect],
-                 plan.defect == BEFORE ? plan.at : plan.root);
+                 plan.defect == BEFORE ? plan.at : plan.root, plan.again ? ", again by " : "",
+                 plan.again ? call_names[plan.by] : "");
     gradcheck_release(&result);
 }
 
@@ -161,8 +170,19 @@ int main(void)
                         continue;
                     if (plan.call == EXSCAN && plan.defect == BEFORE && plan.at == 0)
                         continue; /* it has none */
+                    if (product && plan.at > 1)
+                        continue;
                     if (dice_takes(number++))
                         check_case();
                 }
+    plan.product = false;
+    plan.again = true;
+    plan.at = plan.root = 1;
+    for (plan.call = 0; plan.call < CALLS; plan.call++)
+        for (plan.by = 0; plan.by < CALLS; plan.by++)
+            for (plan.defect = 0; plan.defect < DEFECTS; plan.defect++)
+                if ((plan.by == plan.call || (plan.by >= BLOCKS && plan.call >= BLOCKS)) &&
+                    dice_takes(number++))
+                    check_case();
     return tap_done();
 }
