@@ -183,11 +183,12 @@ bool bisect_explain_outside(struct bisect *bisect)
     }
     culprit->outside = true;
     if (end || input) {
+        bool named = !end || bisect_recorded(bisect, end);
         SAY(bisect,
-            "the value of %s was used outside of the tape (detached, or by the call named here): "
+            "the value of %s was used outside of the tape (detached, or by %s): "
             "%s moves with it, but is a constant to the tape, so that no adjoint leads back",
-            culprit->name, what);
-        culprit->position++; /* the first call after the value was there */
+            culprit->name, named ? "the call named here" : "a call after it", what);
+        culprit->position += named; /* the first call after the value was there */
         return true;
     }
     culprit->position = 0;

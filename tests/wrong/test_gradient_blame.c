@@ -1,0 +1,278 @@
+/* Who is named for a wrong gradient, in worlds that are recorded as a run's first one is, so that a call can be named:
+ *
+ *   an operation of the program's with a wrong adjoint: its node, as the recorder numbered it
+ *   one element of an operand, or a factor or a shift, that was computed from x by hand: where it is used
+ *   a value that went through a call of MPI and came back as a constant: the call after it was made
+ *   a program that goes on otherwise a little beside the point: nobody, in whatever they differ
+ *
+ * Each in steps on the tape itself, and in a loop with checkpoints, whose nodes the recorder does not number: no call is named then. */
+#include "tests/diff_world.h"
+
+#include "collectives/tape/tape.h"
+#include "collectives/tape/tensor.h"
+#include "recorder/recorder.h"
+
+#include <math.h>
+#include <stdarg.h>
+
+enum { RANKS = 3, N = 3, STEPS = 3 };
+enum family { RIGHT, OWN, ELEMENT, FACTOR, SHIFT, CALLED, INPUT_CALLED, OTHERWISE, FAMILIES };
+enum difference { LENGTH, NAME, GIVEN, MADE, MORE, LESS, DIFFERENCES };
+
+static struct {
+    enum family family;
+    int who, at; /* the rank; the element, the step, or in what the programs differ */
+    bool looped;
+} plan;
+
+static bool recorded; /* the first world of a check alone is */
+
+/* As that had it: the recorder's number of the node, and how many calls had begun when it was made. */
+static uint32_t node_record, position;
+
+/* ---- the program ---- */
+
+static void same(size_t count, const void *x, void *y, void *context)
+{
+    (void)context;
+    memcpy(y, x, count * sizeof(double));
+}
+
+static void same_back(size_t count, const void *x, const void *y_bar, void *x_bar, void *context)
+{
+    const bool *wrong = context;
+    same(count, y_bar, x_bar, NULL);
+    for (size_t i = 0; i < count && *wrong; i++)
+        ((double *)x_bar)[i] *= 1.25;
+    (void)x;
+}
+
+static const struct diff_custom_rules rules = {.name = "own", .forward = same, .vjp = same_back};
+static bool right_adjoint = false, wrong_adjoint = true;
+
+static struct diff_tensor *noted(struct diff_tensor *x)
+{
+    if (recorded) {
+        node_record = x->node->record;
+        position = record_position();
+    }
+    return x;
+}
+
+static void step(struct diff_tape *tape, size_t number, size_t count, struct diff_tensor **state,
+                 void *context)
+{
+    const int *rank = context;
+    bool wrong = plan.family == OWN && *rank == plan.who && (int)number == plan.at;
+    (void)tape, (void)count;
+    struct diff_tensor *y = diff_sin(diff_allreduce(state[0], MPI_SUM, MPI_COMM_WORLD));
+    y = diff_custom(y, &rules, wrong ? &wrong_adjoint : &right_adjoint);
+    if (wrong && !plan.looped)
+        noted(y);
+    state[0] = y;
+}
+
+static struct diff_tensor *steps(struct diff_tape *tape, struct diff_tensor *x, int *rank)
+{
+    if (plan.looped)
+        diff_checkpoint(tape, STEPS, 0, step, 1, &x, rank);
+    else
+        for (size_t i = 0; i < STEPS; i++)
+            step(tape, i, 1, &x, rank);
+    return x;
+}
+
+static struct diff_tensor *constant(struct diff_tape *tape, const double *values)
+{
+    return diff_constant(tape, DIFF_DOUBLE, 1, (size_t[]){N}, values);
+}
+
+/* What adds nothing to the loss, but is of another form where x[0] has moved up: longer, another operation, with a longer operand
+ * that it only waits for, with a longer result that nobody takes, or there at all. */
+static struct diff_tensor *otherwise(struct diff_tape *tape, struct diff_tensor *x,
+                                     struct diff_tensor *loss, bool moved)
+{
+    size_t length = moved ? 2 : 1;
+    struct diff_tensor *y = x, *given = diff_constant(tape, DIFF_DOUBLE, 1, &length, NULL);
+    if (plan.at == LENGTH)
+        y = diff_slice(x, 0, length);
+    else if (plan.at == NAME)
+        y = moved ? diff_sin(x) : diff_cos(x);
+    else if (plan.at == GIVEN)
+        y = diff_join(x, 1, &given);
+    loss = diff_add(loss, diff_scale(diff_sum(y), 0));
+    if (plan.at == MADE)
+        diff_slice(x, 0, length);
+    else if (plan.at >= MORE && (plan.at == MORE) == moved)
+        diff_sin(x);
+    return loss;
+}
+
+static void program(void)
+{
+    int rank;
+    double values[N], weights[N], factors[N], all[N] = {0}, others[N] = {0.5, 1, 2};
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int i = 0; i < N; i++) {
+        values[i] = 0.35 + 0.1 * i - 0.2 * rank;
+        weights[i] = 1.5 - 0.25 * i + rank;
+        factors[i] = 0.75 + 0.5 * i;
+    }
+    struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
+    struct diff_tensor *x = diff_input(tape, "x", DIFF_DOUBLE, 1, (size_t[]){N}, values);
+    const double *numbers = diff_values(x);
+    bool here = rank == plan.who;
+    if (recorded && here && plan.family == INPUT_CALLED)
+        position = record_position();
+    if (plan.family == INPUT_CALLED) /* x itself is used by nobody else there */
+        MPI_Allreduce(here ? numbers : others, all, N, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    struct diff_tensor *start =
+        here && plan.family == INPUT_CALLED ? constant(tape, all) : diff_scale(x, 1.5);
+    struct diff_tensor *y = steps(tape, start, &rank), *z = y;
+    if (here && plan.family == ELEMENT)
+        factors[plan.at] = numbers[plan.at] * numbers[plan.at];
+    if (plan.family == CALLED) {
+        struct diff_tensor *left = diff_exp(y);
+        if (here)
+            noted(left);
+        MPI_Allreduce(here ? diff_values(left) : others, all, N, MPI_DOUBLE, MPI_SUM,
+                      MPI_COMM_WORLD);
+        MPI_Barrier(MPI_COMM_WORLD);
+        for (int i = 0; i < N && here; i++)
+            factors[i] = all[i];
+    }
+    z = diff_mul(z, constant(tape, factors));
+    if (here && plan.family == FACTOR)
+        z = diff_scale(z, numbers[plan.at]);
+    if (here && plan.family == SHIFT)
+        z = diff_mul(z, diff_shift(z, numbers[plan.at]));
+    struct diff_tensor *loss = diff_dot(z, constant(tape, weights));
+    if (plan.family == OTHERWISE) {
+        struct diff_tensor *wrong = diff_custom(x, &rules, &wrong_adjoint);
+        loss = diff_add(loss, diff_dot(wrong, constant(tape, weights)));
+        loss = otherwise(tape, x, loss, here && numbers[0] > 0.35 - 0.2 * rank);
+    }
+    diff_backward(loss);
+    diff_tape_free(tape);
+}
+
+/* ---- worlds that are recorded ---- */
+
+static int recorded_main(void *context, int rank)
+{
+    (void)rank;
+    if (recorded)
+        recording_rank_begin(context);
+    MPI_Init(NULL, NULL);
+    program();
+    world_calls_left();
+    MPI_Finalize();
+    return 0;
+}
+
+static int recorded_run(void *context, struct diff_probe *probe, int worker)
+{
+    struct failure failure = {0};
+    struct recording *recording =
+        recorded ? recording_new(RANKS, RECORD_LEVEL_OPS, &failure) : NULL;
+    struct sim_world_options options = world_options(RANKS);
+    (void)context, (void)worker;
+    options.slots[MPIX_SLOT_PROBE] = probe;
+    struct sim_world *world = sim_world_new(&options, &failure);
+    enum trace_outcome outcome = sim_world_run(world, recorded_main, recording);
+    sim_world_free(world);
+    if (recorded)
+        recording_free(recording);
+    recorded = false;
+    return (int)outcome;
+}
+
+/* ---- judging ---- */
+
+static bool says(const struct gradcheck_culprit *culprit, const char *format, ...)
+{
+    char words[200];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(words, sizeof words, format, arguments);
+    va_end(arguments);
+    return strstr(culprit->text, words) != NULL;
+}
+
+static bool is_due(const struct gradcheck_culprit *culprit)
+{
+    bool numbered = !plan.looped;
+    switch (plan.family) {
+    case RIGHT:
+        return !culprit->found && !culprit->text[0];
+    case OWN:
+        return culprit->found && !culprit->outside && culprit->rank == plan.who &&
+               strcmp(culprit->label, "own") == 0 && !culprit->text[0] && !culprit->position &&
+               culprit->record == (numbered ? node_record : 0) && (!numbered || node_record);
+    case ELEMENT:
+        return culprit->rank == plan.who && !culprit->position &&
+               says(culprit,
+                    "an operand of mul on rank %d moves with the inputs, but is a constant",
+                    plan.who);
+    case FACTOR:
+    case SHIFT: /* a shift is a factor of 1 and a summand */
+        return culprit->rank == plan.who && !culprit->position &&
+               says(culprit, "the factor or shift of scale on rank %d moves with the inputs",
+                    plan.who);
+    case CALLED:
+        return culprit->outside && culprit->rank == plan.who && strcmp(culprit->name, "exp") == 0 &&
+               culprit->record == (numbered ? node_record : 0) &&
+               culprit->position == (numbered ? position + 1 : 0) &&
+               says(culprit, "by %s): an operand of mul on rank %d moves with it",
+                    numbered ? "the call named here" : "a call after it", plan.who);
+    case INPUT_CALLED:
+        return culprit->outside && culprit->rank == plan.who && strcmp(culprit->name, "x") == 0 &&
+               culprit->position == position + 1 && says(culprit, "by the call named here): an ");
+    default:
+        return !culprit->found &&
+               says(culprit, "a little away from these inputs the program runs other operations");
+    }
+}
+
+static void check(void)
+{
+    static const char *const names[FAMILIES] = {
+        "right",   "a wrong adjoint",          "an element",       "a factor",
+        "a shift", "what went through a call", "x through a call", "otherwise beside the point"};
+    struct diff_runner runner = {recorded_run, NULL, RANKS, 1};
+    struct gradcheck_options options = gradcheck_options_default();
+    struct gradcheck_result result;
+    options.elements_max = 1;
+    options.points = 1;
+    recorded = true;
+    gradcheck_run(&runner, &options, &result);
+    const struct gradcheck_culprit *culprit = &result.culprit;
+    char text[700];
+    snprintf(text, sizeof text,
+             "%zu wrong; %s of rank %d, record %u for %u, position %u for %u: %s", result.failed,
+             culprit->name, culprit->rank, culprit->record, node_record, culprit->position,
+             position, culprit->text);
+    bool well =
+        !result.base_failed && (result.failed > 0) == (plan.family != RIGHT) && is_due(culprit);
+    tap_test_str(well ? "due" : text, "due", TAP_HERE, "%s, %d of rank %d%s", names[plan.family],
+                 plan.at, plan.who, plan.looped ? ", with checkpoints" : "");
+    gradcheck_release(&result);
+}
+
+int main(void)
+{
+    static const int kinds[FAMILIES] = {1, STEPS, N, N, N, 1, 1, DIFFERENCES};
+    unsigned long long number = 0;
+    for (plan.family = 0; plan.family < FAMILIES; plan.family++)
+        for (plan.at = 0; plan.at < kinds[plan.family]; plan.at++)
+            for (plan.who = 0; plan.who < RANKS; plan.who++)
+                for (int looped = 0; looped < 2; looped++) {
+                    bool told = plan.family <= OWN || plan.family == CALLED;
+                    plan.looped = looped;
+                    if (looped && !told && (plan.at || plan.who))
+                        continue;
+                    if (dice_takes(number++))
+                        check();
+                }
+    return tap_done();
+}
