@@ -416,19 +416,19 @@ static void add_gap(struct walk *walk, struct walker *walker, uint64_t times)
     walker->dropped += times;
 }
 
-/* The rounds that all ranks still have but one are left out. */
+/* The rounds that all ranks still have but one are left out. Outside of loops no iterations are left, and none was done. */
 static void leave_out(struct walk *walk)
 {
     uint64_t rounds = UINT64_MAX;
     uint32_t ranks = walk->loader->trace->ranks;
     for (uint32_t rank = 0; rank < ranks; rank++) {
         uint64_t done = walk->lefts[rank] - walk->walkers[rank].left;
-        if (walk->walkers[rank].repeat && done && walk->walkers[rank].left / done < rounds)
+        if (done && walk->walkers[rank].left / done < rounds)
             rounds = walk->walkers[rank].left / done;
     }
     for (uint32_t rank = 0; rank < ranks && rounds != UINT64_MAX && rounds > 1; rank++) {
         uint64_t done = walk->lefts[rank] - walk->walkers[rank].left;
-        if (walk->walkers[rank].repeat && done)
+        if (done)
             add_gap(walk, &walk->walkers[rank], (rounds - 1) * done);
     }
 }
@@ -562,8 +562,10 @@ bool loader_plan_repeats(struct loader *loader)
     if (!loader->rank_repeats)
         return false;
     gather(loader);
-    if (!loader_plan_cut(loader) || !loader->repeat_count || loader->failed)
-        return !loader->failed && !loader->lost.failed;
+    if (!loader_plan_cut(loader) || loader->failed)
+        return false;
+    if (!loader->repeat_count)
+        return true;
     struct walk walk;
     walk_init(&walk, loader);
     while (!walk.failed && !at_end(&walk)) {

@@ -340,7 +340,8 @@ static bool loader_finish(struct loader *loader, struct failure *failure)
         qsort(loader->sources, loader->source_count, sizeof *loader->sources, source_order);
     load_comm_records(loader);
     loader->failed = !loader_plan_repeats(loader) || loader->failed;
-    load_ranks(loader);
+    if (!loader->failed)
+        load_ranks(loader);
     trace->outcome = result->outcome;
     trace->seed = result->seed;
     strncpy(trace->program, result->program ? result->program : "", sizeof trace->program - 1);
