@@ -452,8 +452,8 @@ void recorder_request_complete(struct recorder_rank *me, uint64_t key,
 void recorder_matched(const struct recorder_comm *comm, struct record_op *op,
                       const MPI_Status *status);
 
-/* The operations a wait on several names. */
-void recorder_waits(struct recorder_rank *me, uint32_t op, uint32_t n, const uint32_t *starts);
+/* A wait on two operations, one behind the other. */
+void recorder_waits(struct recorder_rank *me, uint32_t op, uint32_t first);
 /* Persistent collectives match in the order of their _init calls, whatever the order of their
  * starts: each has a series of its own, which a trace shows as a communicator of the same members,
  * made by that call. NULL: out of memory. */

@@ -198,13 +198,13 @@ pair_begin(struct recorder_rank *me, struct pair *pair, const struct wrapper_sid
 {
     if (!pair_start(me, pair, send, receive, comm, site))
         return false;
-    uint32_t starts[2] = {pair->number, pair->number + 1};
+    uint32_t first = pair->number;
     pair->wait = recorder_op_inline(me, OP_WAITALL, STATE_BLOCKED, site);
     if (!pair->wait)
         return false;
     pair->wait->flags |= pair->flags;
     pair->number = me->self->op;
-    recorder_waits(me, pair->number, 2, starts);
+    recorder_waits(me, pair->number, first);
     bool nothing = send->peer == MPI_PROC_NULL, arrives = receive->peer != MPI_PROC_NULL;
     const struct recorder_side sides[] = {
         {send->buffer, nothing ? 0 : send->count, send->type, false, "send buffer"},

@@ -4,22 +4,17 @@
  * it returns. A test is recorded only when it succeeded, or ended the rank. */
 #include "recorder/wrappers/wrappers.h"
 
-#include <string.h>
-
-void recorder_waits(struct recorder_rank *me, uint32_t op, uint32_t n, const uint32_t *starts)
+void recorder_waits(struct recorder_rank *me, uint32_t op, uint32_t first)
 {
-    enum { PART = 8192 };
-    for (uint32_t first = 0; first < n; first += PART) {
-        uint32_t count = n - first < PART ? n - first : PART;
-        size_t size = sizeof(struct record_waits) + ((count + 1) & ~1u) * sizeof *starts;
-        struct record_waits *record = recorder_record(me, size);
-        if (!record)
-            return;
-        record->op = op;
-        record->n = count;
-        memcpy(record->starts, starts + first, count * sizeof *starts);
-        recorder_commit(me, record, RECORD_WAITS, 0, size);
-    }
+    size_t size = sizeof(struct record_waits) + 2 * sizeof(uint32_t);
+    struct record_waits *record = recorder_record(me, size);
+    if (!record)
+        return;
+    record->op = op;
+    record->n = 2;
+    record->starts[0] = first;
+    record->starts[1] = first + 1;
+    recorder_commit(me, record, RECORD_WAITS, 0, size);
 }
 
 /* A wait on a persistent request that nobody has started carries what it would have done. */
@@ -93,7 +88,7 @@ static struct record_op *one(struct recorder_rank *me, enum op_kind kind,
     else if (!pending->active)
         not_ready(me, op, pending);
     else if (pending->second) /* two starts: rows say so, not the one number */
-        recorder_waits(me, me->self->op, 2, (uint32_t[]){pending->index, pending->index + 1});
+        recorder_waits(me, me->self->op, pending->index);
     else
         op->request = pending->index;
     return op;
