@@ -401,7 +401,8 @@ static void report_all_missing(struct finding *finding, const struct check_conte
         check_comm_text(trace, waiting->form->comm, text, sizeof text), waiting->comm_seq + 1);
 }
 
-/* Told with `first`: it stands at the same place, or each may be what the other one waits for. */
+/* Told with `first`: it stands at the same place, or each may be what the other one waits for: where the first is
+ * told without being held up, nobody in its component is. */
 static bool is_told_with(const struct trace *trace, const struct wait_graph *graph, uint32_t first,
                          uint32_t rank)
 {
@@ -409,8 +410,7 @@ static bool is_told_with(const struct trace *trace, const struct wait_graph *gra
     if (other->goes || other->kind == WAIT_NEVER)
         return false;
     return same_place(trace, one->op, other->op) ||
-           (one->component == other->component && !is_held_up(trace, graph, first) &&
-            !is_held_up(trace, graph, rank));
+           (one->component == other->component && !is_held_up(trace, graph, first));
 }
 
 /* Of one collective call, whoever stands in it. */
@@ -418,7 +418,6 @@ static bool same_call(const struct trace *trace, uint32_t a, uint32_t b)
 {
     const struct trace_op *one = &trace->ops[a], *other = &trace->ops[b];
     return check_class(one) == CLASS_COLLECTIVE && check_class(other) == CLASS_COLLECTIVE &&
-           (one->kind == OP_FINALIZE) == (other->kind == OP_FINALIZE) &&
            one->form->comm == other->form->comm && one->comm_seq == other->comm_seq;
 }
 

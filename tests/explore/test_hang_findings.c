@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROGRAMS = 3000, OPS_MOST = RANKS_MOST * (2 * REQUESTS_MOST + 2) };
+enum { PROGRAMS = 3000, OPS_MOST = RANKS_MOST * (2 * REQUESTS_MOST + 2 + 3 * COMMS) };
 
 struct hang_read {
     struct model *model;
@@ -190,7 +190,7 @@ static unsigned waits_wrong(const struct hang_read *hang, const struct finding *
     return wrong + (seen != waits);
 }
 
-/* 0: not at all. On the same communicator only the tags differ, as they always do here. */
+/* 0: not at all; then by how much the other one is wrong: communicator and tag, communicator, tag. */
 static int nearness(const struct trace_op *one, const struct trace_op *other)
 {
     bool sends = op_kind_class(one->kind) == CLASS_SEND;
@@ -198,11 +198,13 @@ static int nearness(const struct trace_op *one, const struct trace_op *other)
     bool toward = other->peer == TRACE_ANY || other->peer == (int32_t)one->rank;
     if (!opposite || !toward || !is_unmatched(other))
         return 0;
-    return one->form->comm == other->form->comm ? 2 : 1;
+    return one->form->comm == other->form->comm ? 3 : one->tag == other->tag ? 2 : 1;
 }
 
 static unsigned nearest_wrong(const struct hang_read *hang, const struct finding *finding)
 {
+    static const char *const whys[] = {NULL, "on another communicator", "on another communicator",
+                                       "with another tag"};
     const struct trace *trace = hang->trace;
     unsigned told = 0, wrong = 0;
     for (size_t i = 0; i < finding->op_count; i++) {
@@ -213,17 +215,22 @@ static unsigned nearest_wrong(const struct hang_read *hang, const struct finding
             continue;
         int best = 0;
         uint32_t nearest = TRACE_NO;
+        char place[PLACE_TEXT], line[PLACE_TEXT + 60];
         for (uint32_t op = 0; op < trace->op_count; op++)
             if (trace->ops[op].rank == (uint32_t)one->peer &&
                 nearness(one, &trace->ops[op]) > best) {
                 best = nearness(one, &trace->ops[op]);
                 nearest = op;
             }
-        bool named = best == 0;
+        if (!best)
+            continue;
+        bool named = false;
         for (size_t k = 0; k < finding->op_count; k++)
             named = named || finding->ops[k].op == nearest;
-        told += best > 0;
-        wrong += !named;
+        snprintf(line, sizeof line, "Nearest partner: %s, %s.\n",
+                 check_place(trace, nearest, place, sizeof place), whys[best]);
+        wrong += !named || !strstr(finding->detail, line);
+        told++;
     }
     return wrong + (times(finding->detail, "Nearest partner: ") != told);
 }
@@ -242,6 +249,41 @@ static unsigned around_wrong(const struct hang_read *hang, const struct finding 
     return waits_wrong(hang, finding, waits) + unmatched_wrong(hang, finding, core, waits, false);
 }
 
+/* Whether the start of a message, or the other half of one request, may be for the rank. */
+static bool is_for(const struct hang_read *hang, uint32_t start, uint32_t rank)
+{
+    const struct trace_op *ops = hang->trace->ops;
+    bool halves = ops[start].flags & OP_COMPOUND, sends = ops[start].kind == OP_ISEND;
+    for (uint32_t op = halves && !sends ? start - 1 : start;
+         op <= (halves && sends ? start + 1 : start); op++) {
+        bool member = false;
+        for (unsigned i = 0; i < COMMS; i++)
+            member = member || (hang->model->comms[i] == ops[op].form->comm &&
+                                in(hang->model->members[i], rank));
+        if (ops[op].peer == (int32_t)rank || (ops[op].peer == TRACE_ANY && member))
+            return ops[op].state == STATE_POSTED;
+    }
+    return false;
+}
+
+/* Of a wait the request is named because of which it stands, of other calls nothing. */
+static unsigned reason_wrong(const struct hang_read *hang, const struct finding *finding,
+                             uint32_t rank, uint32_t next)
+{
+    unsigned reasons = 0, wrong = 0;
+    char what[160], text[180];
+    for (size_t i = 0; i < finding->op_count; i++) {
+        uint32_t op = finding->ops[i].op;
+        if (strcmp(finding->ops[i].role, "core") || hang->trace->ops[op].rank != rank ||
+            op == hang->stands_in[rank])
+            continue;
+        reasons++;
+        snprintf(text, sizeof text, " (for %s)", trace_op_text(hang->trace, op, what, sizeof what));
+        wrong += !is_for(hang, op, next) || !strstr(finding->detail, text);
+    }
+    return wrong + (reasons != (hang->model->of[rank].stance >= WAITS_ALL));
+}
+
 static unsigned cycle_wrong(const struct hang_read *hang, const struct finding *finding,
                             unsigned core)
 {
@@ -258,7 +300,7 @@ static unsigned cycle_wrong(const struct hang_read *hang, const struct finding *
         uint32_t next = path[(i + 1) % count];
         length += steps(&hang->model->of[path[i]], next);
         snprintf(text, sizeof text, ", waits for rank %u", next);
-        wrong += !strstr(finding->detail, text);
+        wrong += !strstr(finding->detail, text) + reason_wrong(hang, finding, path[i], next);
     }
     snprintf(text, sizeof text, count == 1 ? "a rank waits for itself: " : "cycle of %u blocked ",
              count);
@@ -288,7 +330,8 @@ static unsigned messages_wrong(const struct hang_read *hang, const struct findin
     for (uint32_t rank = 0; rank < hang->model->ranks; rank++)
         for (uint32_t other = 0; other < hang->model->ranks; other++) {
             enum stance stance = hang->model->of[rank].stance;
-            bool message = stance == RECEIVES || stance >= WAITS_ALL;
+            bool message = (stance == RECEIVES && hang->model->of[rank].window == OP_NONE) ||
+                           stance >= WAITS_ALL;
             if (!in(core, rank) || !message || !in(hang->needs[rank] & hang->finished, other))
                 continue;
             pairs++;
@@ -298,6 +341,29 @@ static unsigned messages_wrong(const struct hang_read *hang, const struct findin
     unsigned sends = times(finding->detail, "without an operation that sends it");
     return receives < how[1] || sends < how[2] || receives + sends < pairs ||
            receives + sends > pairs + how[3];
+}
+
+/* So is what somebody who has finished did not do for a window. */
+static unsigned windows_wrong(const struct hang_read *hang, const struct finding *finding,
+                              unsigned core)
+{
+    static const struct {
+        enum op_kind kind;
+        const char *without;
+    } rows[] = {{OP_WIN_START, " has finished without a MPI_Win_post that it waits for.\n"},
+                {OP_WIN_WAIT, " has finished without the MPI_Win_complete.\n"},
+                {OP_WIN_LOCK, " has finished without giving the lock back.\n"}};
+    unsigned wrong = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        unsigned told = 0;
+        for (uint32_t rank = 0; rank < hang->model->ranks; rank++) {
+            enum op_kind call = hang->model->of[rank].window;
+            if (in(core, rank) && (call == OP_WIN_LOCK_ALL ? OP_WIN_LOCK : call) == rows[i].kind)
+                told += bits(hang->needs[rank] & hang->finished);
+        }
+        wrong += times(finding->detail, rows[i].without) != told;
+    }
+    return wrong;
 }
 
 /* Which ranks a sentence names before its verb; UINT_MAX where it names one twice. */
@@ -341,30 +407,45 @@ static unsigned calls_wrong(const struct hang_read *hang, const struct finding *
                             unsigned core)
 {
     const struct model *model = hang->model;
-    unsigned wrong = 0, absent[COMMS + 1] = {0};
+    unsigned wrong = 0, absent[COMMS + 1][2] = {{0}};
     char words[PLACE_TEXT + 80], place[PLACE_TEXT];
     for (uint32_t rank = 0; rank < model->ranks; rank++)
         if (in(core, rank) && model->of[rank].stance == COLLECTS)
-            absent[model->of[rank].comm] |= hang->needs[rank] & hang->finished;
+            absent[model->of[rank].comm][model->of[rank].ahead] |=
+                hang->needs[rank] & hang->finished;
         else if (in(core, rank) && model->of[rank].stance == FINALIZES)
-            absent[COMMS] |= hang->needs[rank] & hang->finished;
-    for (unsigned i = 0; i < COMMS; i++) {
-        unsigned calls = model->before[i];
-        check_comm_text(hang->trace, model->comms[i], place, sizeof place);
+            absent[COMMS][0] |= hang->needs[rank] & hang->finished;
+    for (unsigned i = 0; i < 2 * COMMS; i++) {
+        unsigned comm = i / 2, calls = model->before[comm];
+        check_comm_text(hang->trace, model->comms[comm], place, sizeof place);
         snprintf(words, sizeof words, " made %u collective call%s on %s, this is number %u.\n",
-                 calls, calls == 1 ? "" : "s", place, calls + 1);
-        wrong += told_absent_with(finding->detail, words) != absent[i];
+                 calls, calls == 1 ? "" : "s", place, calls + 1 + i % 2);
+        wrong += told_absent_with(finding->detail, words) != absent[comm][i % 2];
     }
-    return wrong + (told_absent_with(finding->detail, " without calling it.\n") != absent[COMMS]);
+    return wrong +
+           (told_absent_with(finding->detail, " without calling it.\n") != absent[COMMS][0]);
+}
+
+/* Told with the first: at the same place, or each may be why the other one stands. */
+static bool is_told_with(const struct hang_read *hang, uint32_t first, uint32_t rank)
+{
+    const struct trace_op *one = &hang->trace->ops[hang->stands_in[first]],
+                          *other = &hang->trace->ops[hang->stands_in[rank]];
+    return (one->kind == other->kind && one->form->site == other->form->site) ||
+           (reaches(hang, first, rank) && reaches(hang, rank, first) && !in(hang->held, first) &&
+            !in(hang->held, rank));
 }
 
 /* Those told to have finished are some that the core waits for. */
 static unsigned absent_wrong(const struct hang_read *hang, const struct finding *finding,
-                             unsigned core)
+                             unsigned core, unsigned told)
 {
     unsigned wrong = times(finding->detail, "Stands: ") != bits(core), awaited = 0;
     bool reason = false;
     char text[40];
+    for (uint32_t rank = first_of(core); rank < hang->model->ranks; rank++)
+        wrong += in(core, rank) != (waits_for_finished(hang, rank) && !in(told, rank) &&
+                                    is_told_with(hang, first_of(core), rank));
     for (uint32_t rank = 0; rank < hang->model->ranks; rank++) {
         if (!in(core, rank))
             continue;
@@ -376,7 +457,8 @@ static unsigned absent_wrong(const struct hang_read *hang, const struct finding 
         snprintf(text, sizeof text, "Rank %u has finished ", rank);
         wrong += strstr(finding->detail, text) && !in(awaited & hang->finished, rank);
     }
-    return wrong + !reason + messages_wrong(hang, finding, core) + calls_wrong(hang, finding, core);
+    return wrong + !reason + messages_wrong(hang, finding, core) +
+           windows_wrong(hang, finding, core) + calls_wrong(hang, finding, core);
 }
 
 /* Where nothing else is told and every rank stands in a call or has finished: the first that stands. */
@@ -421,7 +503,7 @@ static void judge(const struct hang_read *hang, const struct findings *findings,
             tally->wrong += cycle_wrong(hang, finding, core) || core & told_cycle;
             told_cycle |= core;
         } else if (strstr(finding->title, "a partner never comes")) {
-            tally->wrong += absent_wrong(hang, finding, core) || core & told_absent;
+            tally->wrong += absent_wrong(hang, finding, core, told_absent) || core & told_absent;
             told_absent |= core;
         } else {
             tally->wrong += bits(core) != 1 || !strstr(finding->title, "a rank stands for ever");

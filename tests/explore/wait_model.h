@@ -1,6 +1,6 @@
 /* Random hangs, and a second reading of who waits for whom in them: ranks send, or receive from one rank or from any of a communicator,
  * wait for one or for all of several such requests, of which some are over or two halves of one, stand in a collective call or in Finalize,
- * have ended or still run. A table of who may release whom is closed by brute force. */
+ * stand in a call of a window for one rank or for those who have its lock, have ended or still run. A table of who may release whom is closed by brute force. */
 #ifndef TESTS_EXPLORE_WAIT_MODEL_H
 #define TESTS_EXPLORE_WAIT_MODEL_H
 
@@ -24,16 +24,19 @@ struct model_rank {
     enum stance stance;
     unsigned count, sets[RANKS_MOST], second[RANKS_MOST];
     int far[RANKS_MOST], second_far[RANKS_MOST]; /* steps to one of them */
-    unsigned comm, root;                         /* of a collective call */
-    bool from_root;
+    unsigned comm, root;                         /* of a collective call, or a lock's */
+    bool from_root, ahead; /* it stands in the next but one call: the next did not wait for all */
+    enum op_kind window;   /* the call of a window in which it stands; OP_NONE */
 };
 
 struct model {
     uint32_t ranks;
     unsigned members[COMMS]; /* a bit each */
     uint32_t comms[COMMS];
-    unsigned before[COMMS]; /* collective calls that all of them have made */
+    unsigned before[COMMS];  /* collective calls that all of them have made */
+    unsigned holders[COMMS]; /* of its one lock */
     struct model_rank of[RANKS_MOST];
+    bool alike;   /* collective calls are of one communicator, kind and place */
     bool at_work; /* time ran out while one of them ran: what stands for no reason may go on */
 };
 
@@ -63,13 +66,15 @@ static inline uint32_t add_message(struct model *model, struct program *p, const
 {
     struct model_rank *me = &model->of[rank];
     bool request = kind == OP_IRECV || kind == OP_ISEND;
-    struct trace_plain_op op = program_op(p, rank, kind, 1);
+    struct trace_plain_op op = program_op(p, rank, kind, 1 + 9 * (int)draw(2));
     unsigned comm = draw(COMMS);
     while (!(model->members[comm] >> rank & 1))
         comm = draw(COMMS);
     bool any = kind != OP_ISEND && kind != OP_SEND && draw(3) > 0;
     op.comm = comms[comm];
-    op.tag = kind == OP_ISEND || kind == OP_SEND; /* nothing is met */
+    op.tag = 1 + (int)comm; /* of sends; on its communicator none is met, on another one some fit */
+    if (kind != OP_ISEND && kind != OP_SEND)
+        op.tag = draw(2) ? 0 : 1 + (int)((comm + 1 + draw(COMMS - 1)) % COMMS);
     op.state = request ? STATE_POSTED : STATE_BLOCKED;
     op.peer = TRACE_ANY;
     *far = 1 + request + any;
@@ -91,6 +96,26 @@ static inline uint32_t add_message(struct model *model, struct program *p, const
         me->stance = STUCK;
     }
     return trace_add_op(p->trace, &op);
+}
+
+/* Somebody's call, or a lock that others have: see need_holders. */
+static inline void add_window_call(struct model *model, struct program *p, uint32_t rank)
+{
+    static const enum op_kind kinds[] = {OP_WIN_START, OP_WIN_WAIT, OP_WIN_LOCK, OP_WIN_LOCK_ALL};
+    struct model_rank *me = &model->of[rank];
+    me->window = kinds[draw(4)];
+    do
+        me->comm = draw(COMMS);
+    while (!(model->members[me->comm] >> rank & 1));
+    struct trace_plain_op op = program_op(p, rank, me->window, 6);
+    unsigned peer = me->window == OP_WIN_LOCK ? 0 : draw(model->ranks);
+    op.comm = model->comms[me->comm];
+    op.peer = me->window == OP_WIN_LOCK_ALL ? TRACE_NONE : (int)peer;
+    op.state = STATE_BLOCKED;
+    me->count = 1;
+    me->sets[0] = 1u << peer;
+    me->far[0] = 1;
+    trace_add_op(p->trace, &op);
 }
 
 /* Requests of a wait: some are complete, some are two halves. */
@@ -154,6 +179,16 @@ static inline void add_rank(struct model *model, struct program *p, uint32_t ran
     for (unsigned i = 0; i < COMMS; i++)
         for (unsigned call = 0; model->members[i] >> rank & 1 && call < model->before[i]; call++)
             program_collective(p, rank, OP_BARRIER, comms[i], call, 2);
+    for (unsigned i = 0; i < COMMS; i++) {
+        struct trace_plain_op lock =
+            program_op(p, rank, draw(2) ? OP_WIN_LOCK : OP_WIN_LOCK_ALL, 8);
+        lock.comm = comms[i];
+        lock.peer = lock.kind == OP_WIN_LOCK ? 0 : TRACE_NONE;
+        if (!(model->members[i] >> rank & 1) || draw(4))
+            continue;
+        model->holders[i] |= 1u << rank;
+        trace_add_op(p->trace, &lock);
+    }
     static const enum rank_state ends[] = {RANK_FINISHED, RANK_CRASHED, RANK_ABORTED};
     me->stance = draw(14) ? stances[draw(15)] : FINALIZES;
     enum rank_state *state = &p->trace->rank_info[rank].state;
@@ -162,20 +197,26 @@ static inline void add_rank(struct model *model, struct program *p, uint32_t ran
         uint32_t op = program_p2p(p, rank, OP_RECV, TRACE_ANY, 0, 5); /* which it never left */
         p->trace->ops[op].state = STATE_BLOCKED;
     }
-    if (me->stance == RECEIVES) {
+    if (me->stance == RECEIVES && draw(6) == 0) {
+        add_window_call(model, p, rank);
+    } else if (me->stance == RECEIVES) {
         me->count = 1;
         add_message(model, p, comms, rank, calls[draw(4)], &me->sets[0], &me->far[0]);
     } else if (me->stance == COLLECTS) {
-        enum op_kind kind = collectives[draw(5)];
+        enum op_kind kind = collectives[model->alike ? 2 : draw(5)];
         do
-            me->comm = draw(COMMS);
+            me->comm = model->alike ? 0 : draw(COMMS);
         while (!(model->members[me->comm] >> rank & 1));
         do
             me->root = draw(model->ranks);
         while (!(model->members[me->comm] >> me->root & 1));
         me->from_root = kind == OP_BCAST || kind == OP_SCATTER;
-        uint32_t op =
-            program_collective(p, rank, kind, comms[me->comm], model->before[me->comm], 3);
+        uint32_t seq = model->before[me->comm];
+        me->ahead = draw(3) == 0;
+        if (me->ahead)
+            program_collective(p, rank, OP_REDUCE, comms[me->comm], seq++, 7);
+        uint32_t op = program_collective(p, rank, kind, comms[me->comm], seq,
+                                         model->alike ? 3 : 3 + 8 * (int)draw(2));
         p->trace->ops[op].state = STATE_BLOCKED;
         p->trace->ops[op].peer = (int)me->root;
     } else if (me->stance == FINALIZES) {
@@ -195,6 +236,24 @@ static inline void add_rank(struct model *model, struct program *p, uint32_t ran
     }
 }
 
+/* Who stands for a lock waits for all others that have it; where nobody has, for no reason. */
+static inline void need_holders(struct model *model)
+{
+    for (uint32_t rank = 0; rank < model->ranks; rank++) {
+        struct model_rank *me = &model->of[rank];
+        if (me->window != OP_WIN_LOCK && me->window != OP_WIN_LOCK_ALL)
+            continue;
+        me->count = 0;
+        for (uint32_t other = 0; other < model->ranks; other++)
+            if (other != rank && model->holders[me->comm] >> other & 1) {
+                me->far[me->count] = 1;
+                me->sets[me->count++] = 1u << other;
+            }
+        if (!me->count)
+            me->stance = STUCK;
+    }
+}
+
 /* Of collective calls: the root that did not come, where its data is what is waited for, else all who did not come. */
 static inline void need_absent(struct model *model)
 {
@@ -205,7 +264,8 @@ static inline void need_absent(struct model *model)
         unsigned absent = me->stance == FINALIZES ? model->members[0] : model->members[me->comm];
         for (uint32_t other = 0; other < model->ranks; other++)
             if (model->of[other].stance == me->stance &&
-                (me->stance == FINALIZES || model->of[other].comm == me->comm))
+                (me->stance == FINALIZES ||
+                 (model->of[other].comm == me->comm && model->of[other].ahead >= me->ahead)))
                 absent &= ~(1u << other);
         me->count = 0;
         bool root_missing = me->stance == COLLECTS && me->from_root && absent >> me->root & 1;
@@ -326,12 +386,13 @@ static inline int shortest(const struct model *model, const struct reading *read
 static inline struct program model_draw(struct model *model, unsigned number)
 {
     seed = number * 2654435761u;
-    *model = (struct model){.ranks = 1 + draw(RANKS_MOST)};
+    *model = (struct model){.ranks = 1 + draw(RANKS_MOST), .alike = draw(4) == 0};
     struct program p = program_new(model->ranks);
     add_comms(model, &p);
     for (uint32_t rank = 0; rank < model->ranks; rank++)
         add_rank(model, &p, rank);
     need_absent(model);
+    need_holders(model);
     return p;
 }
 
