@@ -417,7 +417,7 @@ static bool is_told_with(const struct trace *trace, const struct wait_graph *gra
 static bool same_call(const struct trace *trace, uint32_t a, uint32_t b)
 {
     const struct trace_op *one = &trace->ops[a], *other = &trace->ops[b];
-    return check_class(one) == CLASS_COLLECTIVE && check_class(other) == CLASS_COLLECTIVE &&
+    return check_class(one) == CLASS_COLLECTIVE && one->kind == other->kind &&
            one->form->comm == other->form->comm && one->comm_seq == other->comm_seq;
 }
 
