@@ -496,6 +496,7 @@ int64_t check_plan_data_need(const struct check_plan *plan, uint32_t op)
     case OP_REDUCE:
     case OP_GATHER:
     case OP_GATHERV:
+    case OP_COMM_DISCONNECT: /* has no root */
         return is_root ? (int64_t)plan_slot_key(plan, slot) : (int64_t)PLAN_NEEDS_NOTHING;
     default:
         return (int64_t)plan_slot_key(plan, slot);

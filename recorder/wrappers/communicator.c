@@ -205,14 +205,14 @@ int MPIX_Comm_revoke(MPI_Comm comm)
 }
 #endif
 
-int MPI_Comm_free(MPI_Comm *comm)
+static int freed_by(int (*frees)(MPI_Comm *), enum op_kind kind, MPI_Comm *comm, const void *site)
 {
     struct recorder_rank *me = recorder_enter();
     MPI_Comm freed = *comm;
-    struct record_op *op = me ? wrapper_collective(me, OP_COMM_FREE, freed, CALLER) : NULL;
+    struct record_op *op = me ? wrapper_collective(me, kind, freed, site) : NULL;
     const struct recorder_comm *known = op ? recorder_comm(me, freed) : NULL;
     recorder_leave(me);
-    int error = PMPI_Comm_free(comm);
+    int error = frees(comm);
     if (!op)
         return error;
     recorder_reenter(me);
@@ -221,6 +221,16 @@ int MPI_Comm_free(MPI_Comm *comm)
         recorder_comm_forget(me, freed, known);
     recorder_leave(me);
     return error;
+}
+
+int MPI_Comm_free(MPI_Comm *comm)
+{
+    return freed_by(PMPI_Comm_free, OP_COMM_FREE, comm, CALLER);
+}
+
+int MPI_Comm_disconnect(MPI_Comm *comm)
+{
+    return freed_by(PMPI_Comm_disconnect, OP_COMM_DISCONNECT, comm, CALLER);
 }
 
 int MPI_Comm_set_name(MPI_Comm comm, const char *name)

@@ -411,14 +411,14 @@ int sim_comm_attributes_delete(struct sim_comm *comm)
     return MPI_SUCCESS;
 }
 
-int PMPI_Comm_free(MPI_Comm *handle)
+int sim_comm_free(MPI_Comm *handle, const char *function)
 {
     int error;
-    struct sim_comm *comm = sim_comm_check(*handle, "Comm_free", &error);
+    struct sim_comm *comm = sim_comm_check(*handle, function, &error);
     if (!comm)
         return error;
     if (comm->predefined)
-        return sim_error_raise(*handle, MPI_ERR_COMM, "Comm_free",
+        return sim_error_raise(*handle, MPI_ERR_COMM, function,
                                "a predefined communicator cannot be freed");
     error = sim_comm_attributes_delete(comm);
     if (error)
@@ -431,9 +431,9 @@ int PMPI_Comm_free(MPI_Comm *handle)
     return MPI_SUCCESS;
 }
 
-int PMPI_Comm_disconnect(MPI_Comm *handle)
+int PMPI_Comm_free(MPI_Comm *handle)
 {
-    return PMPI_Comm_free(handle);
+    return sim_comm_free(handle, "Comm_free");
 }
 
 static int refuse_intra(MPI_Comm handle, const char *function)

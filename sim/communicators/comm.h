@@ -119,6 +119,9 @@ int sim_comm_verify(MPI_Comm handle, const char *function);
 int sim_comm_refuse(MPI_Comm handle, const char *function);
 /* Deletes all attributes (their callbacks run); the class a callback returned. */
 int sim_comm_attributes_delete(struct sim_comm *comm);
+
+/* Of the calling rank's handle, which becomes MPI_COMM_NULL. Waits for nobody. */
+int sim_comm_free(MPI_Comm *handle, const char *function);
 void sim_topology_release(struct sim_topology *topology);
 
 /* The handle of a comm: its constant for a predefined one, the intercommunicator's for a bridge. */

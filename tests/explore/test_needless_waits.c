@@ -20,13 +20,14 @@ enum { ROOM = 6, LARGE = 40000 /* beyond what a plain run buffers */ };
 /* Beside the collectives that move data. */
 enum {
     BARRIER = KINDS,
+    DISCONNECT,
     FENCE,
     FENCE_ALONE, /* nothing precedes it */
     START,       /* the leaver's; the sender posts */
     ALL_KINDS
 };
-static const char *const other_names[] = {"Barrier", "fence", "fence that nothing precedes",
-                                          "start"};
+static const char *const other_names[] = {"Barrier", "disconnect", "fence",
+                                          "fence that nothing precedes", "start"};
 static const char *const place_names[PLACES] = {"within", "across", "along"};
 static const char *const form_names[FORMS] = {
     "persistent", "persistent _c", "blocking", "nonblocking", "_c", "nonblocking _c"};
@@ -69,7 +70,7 @@ static struct plan plan_new(uint64_t seed)
     int order[RANKS] = {0, 1, 2, 3, 4};
     struct plan plan = {.kind = (int)dice_below(&dice, ALL_KINDS)};
     do
-        plan.place = (enum place)dice_below(&dice, plan.kind > BARRIER ? 1 : PLACES);
+        plan.place = (enum place)dice_below(&dice, plan.kind > DISCONNECT ? 1 : PLACES);
     while (plan.kind == BARRIER ? plan.place == ALONG
                                 : plan.kind < KINDS && !exists((enum kind)plan.kind, plan.place));
     plan.form = (enum form)dice_below(&dice, FORMS);
@@ -117,6 +118,7 @@ static bool needs(const struct plan *plan, int to, int from)
         return partner;
     case FENCE:
         return true;
+    case DISCONNECT:
     case FENCE_ALONE:
     case START:
         return false;
@@ -158,6 +160,8 @@ static bool may_leave(const struct plan *plan, int who)
 static bool goes_on(const struct plan *plan, int who)
 {
     bool lower = plan->kind == SCAN || plan->kind == EXSCAN;
+    if (plan->kind == DISCONNECT)
+        return true;
     if (plan->place != WITHIN)
         return false;
     switch (plan->kind) {
@@ -321,6 +325,8 @@ static int body(void *context, int rank)
         one_sided(plan, rank, win);
     else if (plan->kind == BARRIER)
         barrier(plan, comm);
+    else if (plan->kind == DISCONNECT)
+        MPI_Comm_disconnect(&comm);
     else
         collective(plan, rank, comm, give, take);
     if (rank == plan->leaver)

@@ -78,6 +78,7 @@ enum op_class {
     X(76, OP_COMM_SHRINK, "Comm_shrink", CLASS_COLLECTIVE, 1)                                      \
     X(77, OP_COMM_AGREE, "Comm_agree", CLASS_COLLECTIVE, 1)                                        \
     X(78, OP_COMM_REVOKE, "Comm_revoke", CLASS_CONTROL, 0)                                         \
+    X(79, OP_COMM_DISCONNECT, "Comm_disconnect", CLASS_COLLECTIVE, 1)                              \
     X(80, OP_WIN_CREATE, "Win_create", CLASS_COLLECTIVE, 1)                                        \
     X(81, OP_WIN_FREE, "Win_free", CLASS_COLLECTIVE, 1)                                            \
     X(82, OP_WIN_FENCE, "Win_fence", CLASS_COLLECTIVE, 1)                                          \

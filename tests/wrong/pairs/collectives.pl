@@ -74,6 +74,19 @@ for my $name (@names) {
         unless $name =~ /^(Bcast|Scatterv?|Exscan|Scan)$/; # the root of a broadcast need not wait
 }
 
+# Who disconnects frees at once here, and waits for all the others in Open MPI.
+my %lives = (within => "MPI_Comm_dup(MPI_COMM_WORLD, &left);", across => "MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);\n"
+        . "MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 9, &left);\nMPI_Comm_free(&half);");
+for my $place (sort keys %lives) {
+    my ($end, $take) = ('MPI_Comm_disconnect(&left);', 'MPI_Recv(y, 4, MPI_DOUBLE, 0, 4, MPI_COMM_WORLD, &st);');
+    my $begin = "MPI_Comm left, half;\n(void)half;\n$lives{$place}\n";
+    add("disconnect-$place-and-message", 4, 'D002', "${begin}if (rank == 0) {\n    $end \@!\n    MPI_Send(x, 4, MPI_DOUBLE, 1, 4, MPI_COMM_WORLD);\n} else if (rank == 1) {\n"
+        . "    \@W{$take}\@R{$end} \@!\n    \@W{$end}\@R{$take}\n} else\n    $end", 'main');
+    add("disconnect-$place-freed", 4, 'D002', "${begin}\@W{if (rank == 1)\n    MPI_Comm_free(&left);\nelse}\n    { $end } \@!", 'main');
+    add("disconnect-$place-order", 4, 'M001|D001|D002', "${begin}if (rank == \@W{1}\@R{7}) {\n    $end \@!\n    MPI_Barrier(MPI_COMM_WORLD);\n} else {\n"
+        . "    MPI_Barrier(MPI_COMM_WORLD); \@!\n    $end\n}", 'main');
+}
+
 # Makers of communicators.
 my %maker = (
     Comm_dup => 'MPI_Comm_dup(MPI_COMM_WORLD, &made);', Comm_split => 'MPI_Comm_split(MPI_COMM_WORLD, 0, rank, &made);',
