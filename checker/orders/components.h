@@ -12,8 +12,8 @@
 
 struct check_components {
     uint32_t count;
-    uint32_t
-        *standing;     /* per op: component of the op as one that stands, TRACE_NO: it never does */
+    /* per op: component of the op as one that stands, TRACE_NO: it never does */
+    uint32_t *standing;
     uint32_t *posting; /* per op: component of its being posted, TRACE_NO: nobody waits for it */
     uint32_t *standing_begin, *standing_ops; /* per component, ascending; count + 1 */
     uint32_t *posted_begin, *posted_ops;

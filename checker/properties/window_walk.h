@@ -21,8 +21,8 @@ struct window_walk {
     const struct check_context *context;
     const struct trace *trace;
     struct judged *judged; /* one per access of the trace */
-    uint64_t
-        chances; /* orders learned from what an atomic operation fetched, and from nothing else */
+    /* orders learned from what an atomic operation fetched, and from nothing else */
+    uint64_t chances;
     bool disordered;  /* operations wait for each other in a circle, or for one that is not there */
     uint32_t *clocks; /* ranks rows */
     uint32_t **begun; /* by operation: the clock when it began, where somebody asks for it */

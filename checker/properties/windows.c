@@ -26,8 +26,8 @@ struct windows {
     size_t pairs;
     uint64_t untold; /* racing pairs beyond FINDINGS_MAX */
     bool unseen;     /* pairs beyond pairs_max */
-    uint64_t
-        chances; /* atomic accesses whose order decides what they fetch, and nothing else does */
+    /* atomic accesses whose order decides what they fetch, and nothing else does */
+    uint64_t chances;
 };
 
 /* Of two that meet, MPI_NO_OP may be one, unless the window's info gave that up. */

@@ -69,8 +69,8 @@ struct plan_options {
     bool minimal;       /* eager: collectives wait only for the data they need */
     bool backward_only; /* only ops of backward passes; the rest is taken as done */
     bool lost_wait;     /* a message nobody received waits for ever where sends wait */
-    bool
-        lost_receives; /* what a recorded run received, and these choices leave nothing for, waits, too */
+    /* what a recorded run received, and these choices leave nothing for, waits, too */
+    bool lost_receives;
 };
 
 /* What an op that blocks, or a request, waits for: an op to be posted, a slot or a bundle to be

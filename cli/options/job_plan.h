@@ -27,8 +27,8 @@ struct job {
     int order;                   /* -1: the program's own, else an enum diff_order */
     const char *mutant;          /* NULL: none */
     double timeout;              /* seconds, 0: none */
-    double
-        patience; /* seconds after which an exploration ends that cannot end within the timeout; 0: none */
+    /* seconds after which an exploration ends that cannot end within the timeout; 0: none */
+    double patience;
     double stall; /* seconds without any progress, 0: any */
     enum record_level record;
     size_t record_limit; /* bytes, 0: the usual */

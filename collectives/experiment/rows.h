@@ -159,9 +159,8 @@ struct diff_probe {
     double *flipped; /* per rank: the term before; NULL: nobody wants to know */
     struct record_watch *watch; /* NULL, or who sees the numbers of every call: whoever runs the
                                    world records its ranks for that, and says when it is over */
-    bool
-        adverse; /* whoever runs the world delivers messages as late, and in as strange an order, as
-                     MPI allows */
+    /* whoever runs the world delivers messages as late, and in as strange an order, as MPI allows */
+    bool adverse;
     bool stale_memory; /* whoever runs the world overwrites what the program frees, and what malloc
                           gives it */
     int repeat;        /* 0, or: the how many-th repetition this is; whoever runs the world varies

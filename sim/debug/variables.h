@@ -25,13 +25,13 @@ struct debug_variable {
     bool moves;   /* its place is another elsewhere: what is there now may be another's by then */
     bool pointer; /* then `type` is what it points to */
     const struct debug_type *type; /* of an array its element; NULL: none, as of a void pointer */
-    size_t
-        count; /* of an array, in elements, without the dimensions that bounds tell; 0: not known */
+    /* of an array, in elements, without the dimensions that bounds tell; 0: not known */
+    size_t count;
     struct debug_bound bounds[DEBUG_BOUNDS_MAX];
     int bound_count;
     int level; /* of the functions whose calls were inlined there: 1 is the frame's own */
-    uint64_t
-        block; /* that it lives in, see debug_block_left; 0: as long as its frame, or unknown */
+    /* that it lives in, see debug_block_left; 0: as long as its frame, or unknown */
+    uint64_t block;
     uint64_t address; /* of a variable that has one for good, as the linker sees it */
 };
 

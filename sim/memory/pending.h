@@ -31,8 +31,8 @@ struct sim_pending_entry {
     bool orphan;        /* a freed send */
     bool read_told, write_told;
     struct sim_scope scope; /* that its variable lives in */
-    uint64_t
-        checksum; /* where nobody else watches: an orphan, memory of an access to a window; 0: not taken */
+    /* where nobody else watches: an orphan, memory of an access to a window; 0: not taken */
+    uint64_t checksum;
 };
 
 /* What a thread that the rank has started did to a region: it has no recorder, so the rank tells. */

@@ -67,8 +67,8 @@ void resolve_close(struct resolver *resolver);
 struct resolve_self {
     const struct image *image;
     int module;
-    uint64_t
-        getopt; /* address of the program's struct resolve_getopt, as the asking module sees it */
+    /* address of the program's struct resolve_getopt, as the asking module sees it */
+    uint64_t getopt;
 };
 
 /* Symbol `index` as seen by a module. With `foreign`, the module's own definition is passed over

@@ -68,8 +68,8 @@ struct sim_win {
     int rank;
     uint32_t fences; /* that this member has begun */
     bool unordered;  /* info: its accumulates to one place may be carried out in any order */
-    bool
-        same_op; /* info: those to one place at once are of one operation, MPI_NO_OP no exception */
+    /* info: those to one place at once are of one operation, MPI_NO_OP no exception */
+    bool same_op;
     bool unlocked;    /* info: it will never be locked */
     bool keeps_order; /* info: who made it keeps the order of its locks in further runs */
     _Atomic bool

@@ -38,8 +38,8 @@ struct conf_run {
     struct diff_tape *tape;
     struct diff_tensor *x, *into, *y;
     size_t x_parts, y_parts;
-    size_t
-        *place; /* where x's elements are in the tensor: IN_PLACE the own block's in the buffer */
+    /* where x's elements are in the tensor: IN_PLACE the own block's in the buffer */
+    size_t *place;
     bool buffered; /* IN_PLACE: what is not the own block's is as `into` */
     int *indices;
     MPI_Datatype types[16];

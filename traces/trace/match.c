@@ -48,8 +48,8 @@ struct slot {
 struct matcher {
     struct trace *trace;
     uint32_t *sends; /* send number -> op */
-    uint32_t
-        *next[LISTS]; /* per list kind: the send after this one, NULL when the kind is not needed */
+    /* per list kind: the send after this one, NULL when the kind is not needed */
+    uint32_t *next[LISTS];
     size_t send_count, send_room;
     struct slot *slots;
     size_t slot_count, slots_used; /* power of two; at most half of them */

@@ -63,8 +63,8 @@ enum op_flag {
 /* What operations have in common that one place of the program issues again and again: kept once. It
  * never changes; an operation gets another one. */
 struct trace_form {
-    uint32_t
-        pass; /* 0 outside any backward pass, else the number of the pass, from 1, on its rank */
+    /* 0 outside any backward pass, else the number of the pass, from 1, on its rank */
+    uint32_t pass;
     uint32_t comm; /* index into comms, TRACE_NO for local operations */
     uint32_t type; /* the MPI ABI number of the basic type, 0 where the type map mixes types (count
                       is then bytes) */
@@ -74,8 +74,8 @@ struct trace_form {
     uint32_t batch;     /* number of the SIM_Batch it was issued in on its rank, 0 for none */
     uint32_t site;      /* index into sites */
     int32_t error;      /* MPI error class, 0 */
-    uint32_t
-        identity; /* hash of what the program says it moves (tensor name), 0: unknown; for R002 */
+    /* hash of what the program says it moves (tensor name), 0: unknown; for R002 */
+    uint32_t identity;
     uint32_t thread;  /* which thread of its rank issued it: 0 the first, counted as they come */
     uint32_t place;   /* its (receive) buffer: index into places, 0 unknown */
     uint32_t matched; /* enum form_matched */
