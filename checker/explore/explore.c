@@ -325,10 +325,22 @@ static void note_late(struct explorer *explorer, const struct sim_choice_log *lo
 
 /* A poll that was told "not yet" twice, once where nothing could have come, is told so once where
  * something had: that is no program that does not do the same. */
-static bool is_poll_in_vain(const struct explore_choice *choice)
+static bool is_look(const struct explore_choice *choice)
 {
-    return (choice->kind == SIM_TAKER_WAITANY || choice->kind == SIM_TAKER_PROBE) &&
-           choice->source == SIM_NOTHING;
+    return choice->kind == SIM_TAKER_WAITANY || choice->kind == SIM_TAKER_PROBE;
+}
+
+/* Whether polls explain that the run did not come to all that leads to its slot: one in vain was not told so, or polls
+ * were answered beyond the bound, which have no number, so that another one has it here. */
+static bool polled_less_often(const struct explorer *explorer, const struct task *task)
+{
+    bool beyond = (explorer->report->gaps | task->run.log.gaps) & SIM_GAP_POLLS;
+    for (size_t i = 0; i < task->required; i++) {
+        const struct explore_choice *choice = &task->steer.forced[i];
+        if (!task->steer.done[i] && is_look(choice) && (beyond || choice->source == SIM_NOTHING))
+            return true;
+    }
+    return false;
 }
 
 static void take_run(struct explorer *explorer, struct task *task)
@@ -351,9 +363,7 @@ static void take_run(struct explorer *explorer, struct task *task)
     explorer->again |= explore_locks_note(&explorer->matter, &task->run.log);
     if (explorer->again)
         return;
-    bool less_often = false;
-    for (size_t i = 0; i < task->required; i++)
-        less_often |= !task->steer.done[i] && is_poll_in_vain(&task->steer.forced[i]);
+    bool less_often = polled_less_often(explorer, task);
     for (size_t i = 0; i < task->required && !less_often; i++)
         report->diverged = report->diverged || !task->steer.done[i];
     count_run(explorer, task);
