@@ -157,7 +157,7 @@ static void count_run(struct explorer *explorer, struct task *task)
     bool other = number_set_add(&report->fingerprints, run->fingerprint);
     uint64_t kind = (run->fingerprint ^ run->conduct) * 0x9e3779b97f4a7c15u ^ run->conduct;
     report->results += other;
-    if (number_set_add(&report->conducts, kind) || other) {
+    if (number_set_add(&report->conducts, kind)) {
         report->kinds++;
         keep_example(explorer, run, &task->races, other);
     }
