@@ -23,6 +23,8 @@ static uint32_t below(uint32_t n)
 /* Node n has width[n] children, from child[n] on; 0: a leaf. */
 struct tree {
     uint32_t width[TREE], child[TREE], count, leaves;
+    bool
+        named; /* its alternatives have numbers; before each choice one is made that matters to nobody */
 };
 
 struct ending {
@@ -48,6 +50,7 @@ struct program {
     unsigned astray;   /* which ranks, a bit each */
     unsigned asked;    /* those that chose in the first run, the last choice left out */
     struct seen runs[RUNS_MOST];
+    uint32_t last, harmless_wrong;
     uint32_t calls, run_count, blocked, batches, stops_at, progress_wrong;
     size_t examples_max;
     double expected;
@@ -81,6 +84,7 @@ static void program_draw(struct program *program)
     *program = (struct program){.ranks = 1 + below(RANKS_MOST)};
     for (uint32_t rank = 0; rank < RANKS_MOST; rank++) {
         program->trees[rank].count = 1;
+        program->trees[rank].named = below(2);
         if (rank < program->ranks)
             grow(&program->trees[rank], 0, DEPTH);
     }
@@ -90,8 +94,21 @@ static void program_draw(struct program *program)
             program->endings[a][b] = ending_new(odd);
 }
 
+/* One of `width` things that have numbers from `first` on. */
+static uint32_t choose_named(struct sim_chooser *chooser, uint32_t rank, uint32_t width,
+                             uint32_t first)
+{
+    struct sim_alternative some[WIDTH + 1] = {{0}};
+    for (uint32_t i = 0; i < width; i++) {
+        some[i].rank = rank;
+        some[i].object = (first + i) % (WIDTH + 1);
+        some[i].taker = SIM_TAKER_NAMED;
+    }
+    return sim_choose(chooser, MPIX_CHOOSE_READY, rank, width, some);
+}
+
 /* Down the trees, ranks in turn; what a rank chose earlier is what its further choices depend on. */
-static void walk(const struct program *program, struct sim_chooser *chooser, bool strays,
+static void walk(struct program *program, struct sim_chooser *chooser, bool strays,
                  struct seen *seen)
 {
     uint32_t *leaf = seen->leaf;
@@ -105,9 +122,12 @@ static void walk(const struct program *program, struct sim_chooser *chooser, boo
             uint32_t width = tree->width[leaf[rank]];
             if (!width)
                 continue;
-            uint32_t pick =
-                sim_choose(chooser, MPIX_CHOOSE_READY,
-                           strays && program->astray >> rank & 1 ? 5 : rank, width, NULL);
+            uint32_t as = strays && program->astray >> rank & 1 ? 5 : rank, zero = width % 2;
+            if (tree->named) /* number 0 is among them */
+                program->harmless_wrong +=
+                    choose_named(chooser, as, width + zero, WIDTH + 1 - zero) != zero;
+            uint32_t pick = tree->named ? choose_named(chooser, as, width, 1)
+                                        : sim_choose(chooser, MPIX_CHOOSE_READY, as, width, NULL);
             if (chooser->stopped)
                 break;
             leaf[rank] = tree->child[leaf[rank]] + pick;
@@ -115,6 +135,10 @@ static void walk(const struct program *program, struct sim_chooser *chooser, boo
             moved = true;
             if (width == 1)
                 continue;
+            if (program->calls == 1) {
+                program->asked |= program->last;
+                program->last = 1u << rank;
+            }
             chooser->log.choices[chooser->log.count - 1].past = past[rank];
             sim_dependences_add(&past[rank], chooser->log.count - 1);
         }
@@ -146,8 +170,6 @@ static bool run(void *context, unsigned worker, struct explore_steer *steer,
     chooser.logging = true;
     walk(program, &chooser, program->strays && program->calls >= program->strays, &seen);
     program->blocked += steer->blocked;
-    for (size_t i = 0; program->calls == 1 && i + 1 < chooser.log.count; i++)
-        program->asked |= 1u << chooser.log.choices[i].rank;
     if (!steer->blocked) {
         seen.ending = program->endings[seen.leaf[0]][seen.leaf[1]];
         chooser.log.gaps = seen.ending.gaps;
@@ -312,6 +334,7 @@ static void explore_one(struct program *program, struct tally *tally)
     bool bounded = options.runs_max && program->run_count >= options.runs_max;
     bool every = program->run_count == all;
     tally->wrong += report.expected != program->expected || report.waiting != program->waiting;
+    tally->wrong += program->harmless_wrong;
     tally->wrong += counts_wrong(program, &report) + program->progress_wrong;
     tally->wrong += all_kept_wrong(program, &report, &options);
     tally->wrong += report.failed != gave_up || report.diverged;
