@@ -117,7 +117,7 @@ static void check_timeout(const struct check_context *context, struct findings *
     struct finding *finding =
         findings_add(findings, "X003", "the time limit passed without a verdict");
     finding->confirmation = CONFIRM_HAPPENED;
-    for (uint32_t rank = 0; rank < trace->ranks && rank < 12; rank++) {
+    for (uint32_t rank = 0; rank < trace->ranks && finding->op_count < PLACES_LISTED_MAX; rank++) {
         uint32_t op =
             context->blocked[rank] != TRACE_NO ? context->blocked[rank] : last_op(trace, rank);
         char place[PLACE_TEXT];

@@ -9,12 +9,19 @@
 #include <string.h>
 
 /* Every rank sends nothing and calls one barrier, at line 1. */
-static struct program ranks_that_meet(uint32_t ranks)
+static struct program unsaid_ranks(uint32_t ranks)
 {
     struct program p = program_new(ranks);
     for (uint32_t rank = 0; rank < ranks; rank++)
         program_collective(&p, rank, OP_BARRIER, p.world, 0, 1);
-    program_finish_said(&p);
+    program_finish(&p);
+    return p;
+}
+
+static struct program ranks_that_meet(uint32_t ranks)
+{
+    struct program p = unsaid_ranks(ranks);
+    said_whole(p.trace);
     return p;
 }
 
@@ -217,6 +224,33 @@ static void time_limits(void)
         findings_release(&findings);
         trace_free(p.trace);
     }
+}
+
+/* At the time limit any ranks are through, many or few, first or last: the first twelve of the others are named, in order. */
+static void time_limits_of_many(void)
+{
+    unsigned wrong = 0;
+    for (uint32_t ranks = 1; ranks <= 40; ranks += 3)
+        for (uint32_t every = 1; every <= ranks + 1; every += 4) {
+            struct program p = unsaid_ranks(ranks);
+            struct findings findings;
+            uint32_t named = 0;
+            for (uint32_t rank = 0; rank < ranks; rank++)
+                set_end(&p, rank, rank % every || rank < ranks / 2 ? RANK_FINISHED : RANK_RUNNING,
+                        0, TRACE_NO);
+            p.trace->outcome = OUTCOME_TIMEOUT;
+            ask(&p, check_crash, &findings);
+            const struct finding *is = findings.count == 1 ? findings.items : NULL;
+            for (uint32_t rank = 0; is && rank < ranks && named < PLACES_LISTED_MAX; rank++)
+                if (p.trace->rank_info[rank].state == RANK_RUNNING) {
+                    wrong += named >= is->op_count || p.trace->ops[is->ops[named].op].rank != rank;
+                    named++;
+                }
+            wrong += !is || is->op_count != named;
+            findings_release(&findings);
+            trace_free(p.trace);
+        }
+    tap_is_int(wrong, 0, "the first twelve that are not through are named");
 }
 
 /* Ranks that called nothing: their ends are told, and no operation is named. */
@@ -436,6 +470,7 @@ int main(void)
     places_of_ends();
     worst_rows();
     others_are_told();
+    time_limits_of_many();
     said_close();
     return tap_done();
 }
