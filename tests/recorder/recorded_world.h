@@ -15,7 +15,7 @@
 
 struct recorded {
     struct recording *recording;
-    struct trace *trace; /* NULL: it cannot be loaded, or not all ranks came to their end */
+    struct trace *trace; /* NULL: it cannot be loaded, or the world did not end as it must */
 };
 
 static inline struct sim_world_options recorded_options(int ranks)
@@ -26,8 +26,9 @@ static inline struct sim_world_options recorded_options(int ranks)
     return options;
 }
 
-static inline struct recorded recorded_world(const struct sim_world_options *options,
-                                             int (*enter)(void *recording, int rank))
+static inline struct recorded recorded_until(const struct sim_world_options *options,
+                                             int (*enter)(void *recording, int rank),
+                                             enum trace_outcome end)
 {
     struct failure failure = {0};
     struct recorded run = {.recording =
@@ -36,12 +37,19 @@ static inline struct recorded recorded_world(const struct sim_world_options *opt
     struct recording_result result = {.outcome = sim_world_run(world, enter, run.recording)};
     sim_world_free(world);
     run.trace = recording_load(run.recording, &result, &failure);
-    if (run.trace && result.outcome == OUTCOME_FINISHED)
+    if (run.trace && result.outcome == end)
         return run;
     tap_note("outcome %d: %s", (int)result.outcome, failure.text);
     trace_free(run.trace);
     run.trace = NULL;
     return run;
+}
+
+/* All ranks come to their end. */
+static inline struct recorded recorded_world(const struct sim_world_options *options,
+                                             int (*enter)(void *recording, int rank))
+{
+    return recorded_until(options, enter, OUTCOME_FINISHED);
 }
 
 static inline void recorded_release(struct recorded *run)

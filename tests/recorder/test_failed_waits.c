@@ -287,8 +287,57 @@ static bool world_is_recorded(unsigned long long seed)
     return well;
 }
 
+/* ---- errors that end the rank: of waits, which are recorded before ---- */
+
+static enum form fatal;
+
+static int enter_fatal(void *recording, int rank)
+{
+    static const int numbers[2 * ROOM];
+    MPI_Request list[2];
+    int in[2][ROOM], flag;
+    recording_rank_begin(recording);
+    MPI_Init(NULL, NULL);
+    for (int i = 0; i < 2; i++) {
+        MPI_Irecv(in[i], ROOM, MPI_INT, rank, i, MPI_COMM_WORLD, &list[i]);
+        MPI_Send(numbers, 2 * ROOM, MPI_INT, rank, i, MPI_COMM_WORLD);
+    }
+    call(fatal, list, 2, true, &flag);
+    return 0;
+}
+
+/* The call is the last that there is, it names both receives, and says why it failed. */
+static bool fatal_is_recorded(enum form form)
+{
+    bool single = form < WAITALL, by_status = form % 4 >= WAITALL;
+    struct sim_world_options options = recorded_options(1);
+    fatal = form;
+    struct recorded run = recorded_until(&options, enter_fatal, OUTCOME_ABORTED);
+    bool well = false;
+    if (run.trace) {
+        uint32_t last = (uint32_t)run.trace->op_count - 1, first = 0;
+        const struct trace_op *op = &run.trace->ops[last];
+        while (run.trace->ops[first].kind != OP_IRECV)
+            first++;
+        well = op->kind == kinds[form] && op->state == STATE_FAILED &&
+               op->form->error == (by_status ? MPI_ERR_IN_STATUS : MPI_ERR_TRUNCATE) &&
+               (single ? op->request == first && run.trace->wait_count == 0
+                       : run.trace->wait_count == 2 && run.trace->waits[0].wait == last &&
+                             run.trace->waits[0].start == first &&
+                             run.trace->waits[1].start == first + 2);
+        if (!well)
+            tap_note("%s, state %d, error %d, %zu waits", trace_op_name(op), op->state,
+                     op->form->error, run.trace->wait_count);
+    }
+    recorded_release(&run);
+    return well;
+}
+
 int main(void)
 {
+    for (int form = 0; form < FORMS; form += 2)
+        tap_ok(fatal_is_recorded((enum form)form), "%s that ends the rank is its last call",
+               op_kind_name((int)kinds[form]));
     tap_is_int(recorded_wrongly(40, world_is_recorded), 0,
                "what a call that failed completed is complete, and nothing else");
     tap_ok(total_failed > 0 && total_wrong > 0 && total_again > 0,
