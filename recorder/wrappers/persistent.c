@@ -120,28 +120,44 @@ static bool is_refused(const struct recorder_request *known, const void *caller)
     return true;
 }
 
-int MPI_Start(MPI_Request *request)
+/* MPI refuses a start as well, of a send that has no room. */
+static void not_begun(struct recorder_rank *me, struct recorder_request *request, int error)
+{
+    recorder_reenter(me);
+    if (request->active)
+        recorder_op_end(me, request->op, error);
+    request->active = false;
+    if (request->parts)
+        request->parts->open = false;
+    recorder_leave(me);
+}
+
+/* One of those that a call starts, of several by itself: those behind one that is refused are not started. */
+static int start_one(MPI_Request *request, bool several, const void *site)
 {
     struct recorder_rank *me = recorder_enter();
     struct recorder_request *known = me ? recorder_request_find(me, *request) : NULL;
-    if (known && known->pattern && !is_refused(known, CALLER))
-        start(me, known, CALLER);
+    bool starts = known && known->pattern && !is_refused(known, site);
+    if (starts)
+        start(me, known, site);
     recorder_leave(me);
-    return PMPI_Start(request);
+    int error = several ? PMPI_Startall(1, request) : PMPI_Start(request);
+    if (error != MPI_SUCCESS && starts)
+        not_begun(me, known, error);
+    return error;
+}
+
+int MPI_Start(MPI_Request *request)
+{
+    return start_one(request, false, CALLER);
 }
 
 int MPI_Startall(int count, MPI_Request *requests)
 {
-    struct recorder_rank *me = recorder_enter();
-    for (int i = 0; me && i < count; i++) {
-        struct recorder_request *known = recorder_request_find(me, requests[i]);
-        if (known && known->pattern && is_refused(known, CALLER))
-            break; /* the others are not started */
-        if (known && known->pattern)
-            start(me, known, CALLER);
-    }
-    recorder_leave(me);
-    return PMPI_Startall(count, requests);
+    int error = count > 0 ? MPI_SUCCESS : PMPI_Startall(count, requests);
+    for (int i = 0; i < count && error == MPI_SUCCESS; i++)
+        error = start_one(&requests[i], true, CALLER);
+    return error;
 }
 
 int MPI_Cancel(MPI_Request *request)
