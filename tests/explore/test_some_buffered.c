@@ -3,6 +3,8 @@
  * in which nothing waits without need, of which it is told each, and of no other program. A naive model decides: it
  * takes every step there is, and lets any rank that stands for what it need not wait for go on or wait.
  *
+ * Collectives are of any kind, of all ranks or of some, and may be started and waited for later.
+ *
  * In every third program ranks look before they receive: they probe, from one rank or from any, and later receive by
  * name what they saw; or a matched probe takes the message out, and what comes between is received first.
  *
@@ -17,6 +19,7 @@ enum {
     RANKS_MAX = 4,
     STARTS_MAX = 6,
     PROBES_MAX = 2, /* of a rank */
+    MESSAGES_MAX = 6,
     OPS_MAX = 2 * (STARTS_MAX + PROBES_MAX),
     MAIL_MAX = 16,
     STATES_MAX = 1 << 14,
@@ -41,10 +44,12 @@ enum verb {
 
 struct step {
     uint8_t verb;
-    uint8_t
-        probe; /* a number on its rank, from 0: of this probe, or of the one that saw what this takes */
-    int8_t peer,
-        tag; /* -1: any; of a wait the peer is the step that it waits for, of a collective its root */
+    int8_t peer; /* -1: any; of a collective the root; of a wait the step that it waits for */
+    int8_t tag;
+    uint8_t probe;   /* its number on its rank, from 0; of what takes what it saw, the same */
+    uint8_t number;  /* of a collective, the same on all ranks, from 0 */
+    uint8_t members; /* of its communicator, a bit each */
+    bool starts;     /* a collective that is waited for later */
 };
 
 struct plan {
@@ -59,6 +64,11 @@ static uint64_t dice;
 static int below(int n)
 {
     return (int)dice_below(&dice, (uint32_t)n);
+}
+
+static bool is_member(const struct step *collective, int rank)
+{
+    return collective->members >> rank & 1;
 }
 
 static bool has_room(const struct plan *plan, int rank)
@@ -122,7 +132,7 @@ static void add_waits(struct plan *plan, int rank)
             }
         if (k == count)
             break;
-        if (starts[k].verb == ISEND || starts[k].verb == IRECEIVE) {
+        if (starts[k].verb == ISEND || starts[k].verb == IRECEIVE || starts[k].starts) {
             waits[waiting] = at;
             due[waiting++] = below(3);
         }
@@ -137,7 +147,7 @@ static struct plan plan_new(uint64_t seed)
     struct plan plan = {.ranks = 3};
     dice = seed;
     plan.ranks += below(2);
-    int messages = 3 + below(4), starts = below(2);
+    int messages = 3 + below(MESSAGES_MAX - 2), starts = below(2);
     bool collectives = below(2);
     for (int i = 0; i < messages; i++) {
         int from = below(plan.ranks), to = (from + 1 + below(plan.ranks - 1)) % plan.ranks;
@@ -157,12 +167,19 @@ static struct plan plan_new(uint64_t seed)
         if (!collectives || below(3))
             continue;
         struct step all = {.verb = (uint8_t)(BARRIER + below(4)),
-                           .peer = (int8_t)below(plan.ranks)};
-        bool room = true;
-        for (int rank = 0; rank < plan.ranks; rank++)
-            room = room && has_room(&plan, rank);
+                           .peer = (int8_t)below(plan.ranks),
+                           .number = (uint8_t)i,
+                           .members = (uint8_t)((1 << plan.ranks) - 1)};
+        bool room = true, part = below(3) == 0;
+        all.starts = starts && below(3) == 0;
+        for (int rank = 0; rank < plan.ranks; rank++) {
+            if (part && rank != all.peer && below(2))
+                all.members &= (uint8_t) ~(1 << rank);
+            room = room && (!is_member(&all, rank) || has_room(&plan, rank));
+        }
         for (int rank = 0; rank < plan.ranks && room; rank++)
-            add(&plan, rank, all);
+            if (is_member(&all, rank))
+                add(&plan, rank, all);
     }
     for (int rank = 0; rank < plan.ranks; rank++) {
         shuffle(&plan, rank);
@@ -181,8 +198,8 @@ struct mail {
 
 struct state {
     uint8_t at[RANKS_MAX], begun[RANKS_MAX]; /* begun: the operation in which it stands */
-    uint8_t arrived[RANKS_MAX];              /* at so many collectives */
-    uint16_t loose[RANKS_MAX];               /* a bit for each that does not synchronise the rank */
+    uint8_t came[MESSAGES_MAX];              /* to each collective, a bit for each rank */
+    uint8_t loose[RANKS_MAX];                /* a bit for each that does not synchronise the rank */
     uint16_t done[RANKS_MAX];                /* a bit for each step: what was started is complete */
     uint8_t open_count[RANKS_MAX], open[RANKS_MAX][OPS_MAX]; /* receives, as posted */
     int8_t taken[RANKS_MAX][OPS_MAX][2]; /* by each receive: rank and step of the send */
@@ -193,7 +210,8 @@ struct state {
 
 struct search {
     const struct plan *plan;
-    bool eager; /* nobody waits without need */
+    bool eager; /* no send waits without need */
+    bool free;  /* no collective does */
     bool some;  /* else: whether somebody may go on */
     bool hangs, too_large;
     struct state *seen, *ends;
@@ -244,7 +262,7 @@ static void begin(const struct search *search, struct state *state, int rank)
         if (search->eager && step->verb != SSEND)
             state->done[rank] |= (uint16_t)(1u << at);
     } else if (step->verb >= BARRIER) {
-        state->arrived[rank]++;
+        state->came[step->number] |= (uint8_t)(1 << rank);
     } else if (step->verb == MRECEIVE) { /* it has had it since the probe */
         const struct mail *mail = &state->seen[rank][step->probe];
         note_taken(state, rank, at, mail);
@@ -253,26 +271,20 @@ static void begin(const struct search *search, struct state *state, int rank)
     }
 }
 
-static bool all_came(const struct search *search, const struct state *state, int rank)
+static bool all_came(const struct state *state, const struct step *step)
 {
-    for (int other = 0; other < search->plan->ranks; other++)
-        if (state->arrived[other] < state->arrived[rank])
-            return false;
-    return true;
+    return state->came[step->number] == step->members;
 }
 
 /* What it gets from the others is there. */
 static bool has_data(const struct state *state, int rank, const struct step *step)
 {
+    uint8_t came = state->came[step->number], lower = step->members & (uint8_t)((1 << rank) - 1);
     if (step->verb == BARRIER)
         return false;
-    bool root = step->peer == rank, lower = true;
-    for (int other = 0; other < rank; other++)
-        lower = lower && state->arrived[other] >= state->arrived[rank];
     if (step->verb == SCAN)
-        return lower;
-    return step->verb == REDUCE ? !root
-                                : root || state->arrived[step->peer] >= state->arrived[rank];
+        return (came & lower) == lower;
+    return step->verb == REDUCE ? step->peer != rank : came >> step->peer & 1;
 }
 
 /* Whether the rank is over with the operation that it has begun. */
@@ -280,11 +292,14 @@ static bool is_over(const struct search *search, const struct state *state, int 
 {
     int at = state->at[rank];
     const struct step *step = &search->plan->steps[rank][at];
-    bool done = state->done[rank] >> (step->verb == WAIT ? step->peer : at) & 1;
-    bool loose = search->eager || (state->loose[rank] >> state->arrived[rank] & 1);
+    if (step->verb == ISEND || step->verb == IRECEIVE || step->starts)
+        return true;
+    at = step->verb == WAIT ? step->peer : at;
+    step = &search->plan->steps[rank][at];
+    bool loose = search->free || (state->loose[rank] >> step->number & 1);
     if (step->verb >= BARRIER)
-        return all_came(search, state, rank) || (loose && has_data(state, rank, step));
-    return step->verb == ISEND || step->verb == IRECEIVE || done;
+        return all_came(state, step) || (loose && has_data(state, rank, step));
+    return state->done[rank] >> at & 1;
 }
 
 /* As far as the rank comes without anybody else; whether it moves. */
@@ -389,12 +404,13 @@ static void loosen(struct search *search, struct state state, int rank)
 {
     const struct step *steps = search->plan->steps[rank], *step = &steps[state.at[rank]];
     int which = step->verb == WAIT ? step->peer : state.at[rank];
-    bool may = steps[which].verb == SEND || steps[which].verb == ISEND ||
+    step = &steps[which];
+    bool may = step->verb == SEND || step->verb == ISEND ||
                (step->verb >= BARRIER && has_data(&state, rank, step));
     if (!may)
         return;
     if (step->verb >= BARRIER)
-        state.loose[rank] |= (uint16_t)(1u << state.arrived[rank]);
+        state.loose[rank] |= (uint8_t)(1u << step->number);
     else
         state.done[rank] |= (uint16_t)(1u << which);
     walk(search, state);
@@ -436,10 +452,11 @@ static void walk(struct search *search, struct state state)
 static struct state *seen_states, *end_states;
 static uint32_t *state_index;
 
-static struct search search_all(const struct plan *plan, bool eager, bool some)
+static struct search search_all(const struct plan *plan, bool eager, bool free, bool some)
 {
     struct search search = {.plan = plan,
                             .eager = eager,
+                            .free = free,
                             .some = some,
                             .seen = seen_states,
                             .ends = end_states,
@@ -454,21 +471,52 @@ static struct search search_all(const struct plan *plan, bool eager, bool some)
 
 /* ---- the checker, told of one run with eager sends ---- */
 
+/* The communicator of these ranks. */
+static uint32_t comm_of(struct program *p, uint8_t members)
+{
+    int32_t list[RANKS_MAX];
+    uint32_t size = 0;
+    for (int rank = 0; rank < RANKS_MAX; rank++)
+        if (members >> rank & 1)
+            list[size++] = rank;
+    for (uint32_t comm = 0; comm < p->trace->comm_count; comm++)
+        if (p->trace->comms[comm].size == size &&
+            !memcmp(p->trace->comms[comm].members, list, size * sizeof *list))
+            return comm;
+    return program_comm(p, size, list);
+}
+
+/* How many calls on the same communicator the rank has before this one. */
+static uint32_t calls_on(const struct plan *plan, int rank, int k)
+{
+    uint32_t count = 0;
+    for (int i = 0; i < k; i++)
+        count += plan->steps[rank][i].verb >= BARRIER &&
+                 plan->steps[rank][i].members == plan->steps[rank][k].members;
+    return count;
+}
+
 static void write_down(struct program *p, const struct plan *plan, const struct state *end,
                        int rank)
 {
     static const enum op_kind kinds[] = {OP_SEND,  OP_SSEND, OP_RECV,   OP_ISEND, OP_IRECV,
                                          OP_PROBE, OP_RECV,  OP_MPROBE, OP_MRECV};
-    static const enum op_kind calls[] = {OP_BARRIER, OP_BCAST, OP_REDUCE, OP_SCAN};
-    uint32_t ops[OPS_MAX], probes[PROBES_MAX], collectives = 0, who = (uint32_t)rank;
+    static const enum op_kind calls[][4] = {{OP_BARRIER, OP_ALLREDUCE, OP_ALLGATHER, OP_ALLTOALLV},
+                                            {OP_BCAST, OP_SCATTER, OP_SCATTERV, OP_BCAST},
+                                            {OP_REDUCE, OP_GATHER, OP_GATHERV, OP_REDUCE},
+                                            {OP_SCAN, OP_EXSCAN, OP_SCAN, OP_EXSCAN}};
+    uint32_t ops[OPS_MAX], probes[PROBES_MAX], who = (uint32_t)rank;
     for (int k = 0; k < plan->length[rank]; k++) {
         const struct step *step = &plan->steps[rank][k];
         int line = 20 * rank + k;
         if (step->verb >= BARRIER) {
-            uint32_t op = program_collective(p, who, calls[step->verb - BARRIER], p->world,
-                                             collectives++, line);
+            uint32_t comm = comm_of(p, step->members);
+            ops[k] = program_collective(p, who, calls[step->verb - BARRIER][step->number % 4], comm,
+                                        calls_on(plan, rank, k), line);
             if (step->verb == BCAST || step->verb == REDUCE)
-                p->trace->ops[op].peer = step->peer;
+                p->trace->ops[ops[k]].peer = step->peer;
+            if (step->starts)
+                p->trace->ops[ops[k]].flags |= OP_NONBLOCKING;
         } else if (step->verb == WAIT) {
             program_wait(p, who, ops[step->peer], line);
         } else {
@@ -541,9 +589,10 @@ int main(void)
         return 1;
     for (unsigned long long i = 0; i < seeds.count; i++) {
         struct plan plan = plan_new(seeds.first + i);
-        struct search waits = search_all(&plan, false, false);
-        struct search mix = search_all(&plan, false, true);
-        struct search eager = search_all(&plan, true, false);
+        struct search waits = search_all(&plan, false, false, false);
+        struct search mix = search_all(&plan, false, false, true);
+        struct search strict = search_all(&plan, true, false, false);
+        struct search eager = search_all(&plan, true, true, false);
         if (eager.hangs || mix.too_large || eager.too_large)
             continue;
         bool said = false, told = false;
@@ -551,10 +600,10 @@ int main(void)
             said = says_hang(&plan, &eager.ends[k], &told);
         asked++;
         hang += mix.hangs;
-        mixed += mix.hangs && !waits.hangs;
+        mixed += mix.hangs && !waits.hangs && !strict.hangs;
         missed += mix.hangs && !said;
         false_alarms += said && !mix.hangs;
-        bool quiet = said && !waits.hangs && !told;
+        bool quiet = said && !waits.hangs && !strict.hangs && !told;
         silent += quiet;
         if (said == mix.hangs && !quiet)
             continue;
