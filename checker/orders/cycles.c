@@ -190,7 +190,7 @@ struct check_cycle check_cycle_find(struct cycle_search *search, uint32_t compon
     struct check_cycle cycle = {0};
     size_t ranks = count_ranks(&finder);
     finder.used = check_new(trace->ranks, sizeof *finder.used);
-    finder.steps = check_new(ranks + 1, sizeof *finder.steps);
+    finder.steps = check_new(ranks, sizeof *finder.steps);
     for (finder.length = 1; finder.length <= ranks && !cycle.count && search->budget;
          finder.length++)
         if (search_length(&finder))

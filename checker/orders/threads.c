@@ -1,20 +1,29 @@
 /* R001, R002 between threads of a rank: two of them use one communicator (or one channel of it), and
  * nothing orders them.
  *
- * An imported plan says which operations belong to which thread; its threads run side by side. What
- * orders the threads of a recorded run, a lock or a join, is not in the trace: there it is said that
+ * An imported plan says which operations belong to which thread; its threads run side by side. An operation of one comes
+ * before one of another where data must have gone from it to there: through messages, through collectives. Receives share a
+ * channel where one message could go to either; sends with different tags do where somebody receives any tag.
+ *
+ * What orders the threads of a recorded run, a lock or a join, is not in the trace: there it is said that
  * their order was taken as seen. */
 #include "checker/memory.h"
 #include "checker/places.h"
 #include "checker/properties.h"
+#include "checker/replay/prerequisites.h"
+#include "checker/replay/replay.h"
 #include "traces/trace/trace.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+enum { LOOK_BACK = 256 /* operations of a communicator */ };
+
 struct entry {
     uint32_t rank, comm, class, op;
     int32_t peer, tag;
+    uint32_t when; /* the plan has so many before */
+    bool any_tag;  /* of a send: its tag does not matter to everybody */
 };
 
 #define COMPARE(field)                                                                             \
@@ -33,20 +42,51 @@ static int by_channel(const void *a, const void *b)
     return 0;
 }
 
+static int by_time(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+    COMPARE(rank);
+    COMPARE(comm);
+    COMPARE(class);
+    COMPARE(when);
+    COMPARE(op);
+    return 0;
+}
+
+static bool same_group(const struct entry *a, const struct entry *b)
+{
+    return a->rank == b->rank && a->comm == b->comm && a->class == b->class;
+}
+
 static bool same_channel(const struct entry *a, const struct entry *b)
 {
-    return a->rank == b->rank && a->comm == b->comm && a->class == b->class && a->peer == b->peer &&
-           a->tag == b->tag;
+    return same_group(a, b) && a->peer == b->peer && a->tag == b->tag;
+}
+
+/* Of one group: who comes first decides what they meet. */
+static bool share_channel(const struct entry *a, const struct entry *b)
+{
+    bool wild = a->class == CLASS_RECEIVE;
+    bool peers = a->peer == b->peer || (wild && (a->peer == TRACE_ANY || b->peer == TRACE_ANY));
+    bool tags = a->tag == b->tag || (wild && (a->tag == TRACE_ANY || b->tag == TRACE_ANY)) ||
+                (a->any_tag && b->any_tag);
+    return peers && tags;
+}
+
+/* Where one comes in place of the other, nothing fails. */
+static bool are_alike(const struct trace_op *a, const struct trace_op *b)
+{
+    bool collective = op_kind_class(a->kind) == CLASS_COLLECTIVE;
+    return a->count == b->count && a->form->type == b->form->type &&
+           a->form->signature == b->form->signature &&
+           (!collective || (a->kind == b->kind && a->form->reduce_op == b->form->reduce_op));
 }
 
 static void report(const struct trace *trace, uint32_t first, uint32_t second,
                    struct findings *findings)
 {
     const struct trace_op *a = &trace->ops[first], *b = &trace->ops[second];
-    bool collective = op_kind_class(a->kind) == CLASS_COLLECTIVE;
-    bool alike = a->count == b->count && a->form->type == b->form->type &&
-                 a->form->signature == b->form->signature &&
-                 (!collective || (a->kind == b->kind && a->form->reduce_op == b->form->reduce_op));
+    bool alike = are_alike(a, b);
     char one[PLACE_TEXT], other[PLACE_TEXT];
     struct finding *finding =
         findings_add(findings, alike ? "R002" : "R001",
@@ -64,13 +104,210 @@ static void report(const struct trace *trace, uint32_t first, uint32_t second,
     finding_seal(finding, trace);
 }
 
+/* ---- what is ordered ---- */
+
+struct order {
+    const struct trace *trace;
+    struct check_plan plan;
+    struct check_needs needs;
+    uint32_t *when;   /* per op: the plan has so many before it when it goes as it may */
+    uint32_t *before; /* per op: the one before it on its thread, TRACE_NO */
+    uint32_t *seen;   /* per op: in which question */
+    uint32_t *stack, question, clock;
+    size_t top;
+};
+
+static void note_time(void *context, uint32_t op, bool passed)
+{
+    struct order *order = context;
+    (void)passed;
+    if (order->when[op] == TRACE_NO)
+        order->when[op] = order->clock++;
+}
+
+static int by_thread(const void *a, const void *b)
+{
+    const struct trace_op *const *x = a, *const *y = b;
+    int order = check_order_of((*x)->rank, (*y)->rank);
+    order = order ? order : check_order_of((*x)->form->thread, (*y)->form->thread);
+    return order ? order : (*x > *y) - (*x < *y);
+}
+
+static void order_init(struct order *order, const struct check_context *context)
+{
+    const struct trace *trace = context->trace;
+    size_t count = trace->op_count;
+    struct check_replay replay;
+    *order = (struct order){.trace = trace,
+                            .when = check_new(count, sizeof *order->when),
+                            .before = check_new(count, sizeof *order->before),
+                            .seen = check_new(count, sizeof *order->seen),
+                            .stack = check_new(count, sizeof *order->stack)};
+    memset(order->when, 0xff, count * sizeof *order->when);
+    memset(order->before, 0xff, count * sizeof *order->before);
+    check_plan_init(&order->plan, context, &(struct plan_options){.minimal = true});
+    check_needs_init(&order->needs, &order->plan, CHECK_EAGER);
+    check_replay_watch(&order->plan, CHECK_EAGER,
+                       &(struct replay_watch){.event = note_time, .context = order}, &replay);
+    check_replay_release(&replay);
+    const struct trace_op **ops = check_new(count, sizeof *ops);
+    for (size_t i = 0; i < count; i++)
+        ops[i] = &trace->ops[i];
+    if (count)
+        qsort(ops, count, sizeof *ops, by_thread);
+    for (size_t i = 1; i < count; i++)
+        if (ops[i]->rank == ops[i - 1]->rank && ops[i]->form->thread == ops[i - 1]->form->thread)
+            order->before[ops[i] - trace->ops] = (uint32_t)(ops[i - 1] - trace->ops);
+    free(ops);
+}
+
+static void order_release(struct order *order)
+{
+    check_needs_release(&order->needs);
+    check_plan_release(&order->plan);
+    free(order->when);
+    free(order->before);
+    free(order->seen);
+    free(order->stack);
+}
+
+static void see(struct order *order, uint32_t op, uint32_t since)
+{
+    if (order->seen[op] == order->question || order->when[op] < since)
+        return;
+    order->seen[op] = order->question;
+    order->stack[order->top++] = op;
+}
+
+/* The second cannot be posted before the first is. */
+static bool comes_before(struct order *order, uint32_t first, uint32_t second)
+{
+    const struct check_needs *needs = &order->needs;
+    uint32_t since = order->when[first], single;
+    size_t count;
+    order->question++;
+    order->top = 0;
+    see(order, second, 0);
+    while (order->top) {
+        uint32_t before = order->before[order->stack[--order->top]];
+        if (before == TRACE_NO)
+            continue;
+        see(order, before, since);
+        for (uint32_t i = needs->need_begin[before]; i < needs->need_begin[before + 1]; i++) {
+            const uint32_t *members = check_needs_members(needs, needs->needs[i], &single, &count);
+            while (count-- > 0)
+                see(order, members[count], since);
+        }
+    }
+    return order->seen[first] == order->question;
+}
+
+/* ---- plans ---- */
+
+struct taker { /* of any tag */
+    uint32_t rank, comm;
+    int32_t peer;
+};
+
+/* Somebody may receive this send whatever its tag. */
+static bool is_taken_by_any(const struct taker *takers, size_t count, const struct entry *send)
+{
+    for (size_t i = 0; i < count; i++)
+        if (takers[i].comm == send->comm && (int32_t)takers[i].rank == send->peer &&
+            (takers[i].peer == TRACE_ANY || takers[i].peer == (int32_t)send->rank))
+            return true;
+    return false;
+}
+
+/* Each once. */
+static size_t find_takers(const struct entry *entries, size_t count, struct taker *takers)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct entry *entry = &entries[i];
+        const struct taker taker = {entry->rank, entry->comm, entry->peer};
+        bool known = entry->class != CLASS_RECEIVE || entry->tag != TRACE_ANY;
+        for (size_t k = 0; k < found && !known; k++)
+            known = memcmp(&takers[k], &taker, sizeof taker) == 0;
+        if (!known)
+            takers[found++] = taker;
+    }
+    return found;
+}
+
+/* Neither can be told to come first. Of what the plan does not come to, nothing is known. */
+static bool is_open(struct order *order, uint32_t first, uint32_t second)
+{
+    return order->when[second] != TRACE_NO && !comes_before(order, first, second);
+}
+
+/* Those of this communicator that the plan has before it, the nearest of each thread: where nothing orders the two, it is
+ * told. */
+static void look_back(struct order *order, const struct entry *entries, size_t at, size_t told,
+                      struct findings *findings)
+{
+    const struct trace *trace = order->trace;
+    const struct entry *own = &entries[at];
+    uint32_t thread = trace->ops[own->op].form->thread, last = thread;
+    for (size_t i = at; i-- > 0 && same_group(&entries[i], own);) {
+        uint32_t other = entries[i].op;
+        if (at - i > LOOK_BACK) {
+            trace_gap(trace, "threads", 1,
+                      "operations of two threads, far apart on one communicator");
+            return;
+        }
+        if (trace->ops[other].form->thread == thread || trace->ops[other].form->thread == last ||
+            !share_channel(&entries[i], own))
+            continue;
+        last = trace->ops[other].form->thread;
+        const char *code = are_alike(&trace->ops[other], &trace->ops[own->op]) ? "R002" : "R001";
+        uint32_t first = other < own->op ? other : own->op, second = other ^ own->op ^ first;
+        if (!check_at_place(findings, told, code, trace, first) && is_open(order, other, own->op))
+            report(trace, first, second, findings);
+    }
+}
+
+static void check_plan_threads(const struct check_context *context, struct entry *entries,
+                               size_t count, struct findings *findings)
+{
+    struct order order;
+    size_t told = findings->count;
+    struct taker *takers = check_new(count, sizeof *takers);
+    size_t taker_count = find_takers(entries, count, takers);
+    order_init(&order, context);
+    for (size_t i = 0; i < count; i++) {
+        entries[i].when = order.when[entries[i].op];
+        entries[i].any_tag =
+            entries[i].class == CLASS_SEND && is_taken_by_any(takers, taker_count, &entries[i]);
+    }
+    if (count)
+        qsort(entries, count, sizeof *entries, by_time);
+    for (size_t i = 1; i < count; i++)
+        look_back(&order, entries, i, told, findings);
+    order_release(&order);
+    free(takers);
+}
+
+/* Pairs of operations of two threads on one channel. */
+static size_t count_shared(const struct trace *trace, struct entry *entries, size_t count)
+{
+    size_t shared = 0;
+    if (count)
+        qsort(entries, count, sizeof *entries, by_channel);
+    for (size_t i = 1; i < count; i++)
+        shared +=
+            same_channel(&entries[i - 1], &entries[i]) &&
+            trace->ops[entries[i - 1].op].form->thread != trace->ops[entries[i].op].form->thread;
+    return shared;
+}
+
 void check_threads(const struct check_context *context, struct findings *findings)
 {
     const struct trace *trace = context->trace;
+    size_t count = 0;
     if (!context->last_thread)
         return;
     struct entry *entries = check_new(trace->op_count, sizeof *entries);
-    size_t count = 0, shared = 0, first = findings->count;
     for (uint32_t i = 0; i < trace->op_count; i++) {
         const struct trace_op *op = &trace->ops[i];
         enum op_class class = check_class(op);
@@ -84,20 +321,10 @@ void check_threads(const struct check_context *context, struct findings *finding
                                               .peer = collective ? 0 : op->peer,
                                               .tag = collective ? 0 : op->tag};
     }
-    if (count)
-        qsort(entries, count, sizeof *entries, by_channel);
-    for (size_t i = 1; i < count; i++) {
-        uint32_t a = entries[i - 1].op, b = entries[i].op;
-        if (!same_channel(&entries[i - 1], &entries[i]) ||
-            trace->ops[a].form->thread == trace->ops[b].form->thread)
-            continue;
-        shared++;
-        if (trace->outcome == OUTCOME_IMPORTED &&
-            !check_at_place(findings, first, "R002", trace, a))
-            report(trace, a, b, findings);
-    }
-    if (trace->outcome != OUTCOME_IMPORTED)
-        trace_gap(trace, "threads", shared,
+    if (trace->outcome == OUTCOME_IMPORTED)
+        check_plan_threads(context, entries, count, findings);
+    else
+        trace_gap(trace, "threads", count_shared(trace, entries, count),
                   "pairs of operations of two threads on one channel, taken in the order seen");
     free(entries);
 }
