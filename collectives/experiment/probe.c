@@ -51,6 +51,7 @@ static void row_release(struct diff_probe_rank *row)
     free(row->residuals);
     free(row->turns);
     free(row->records);
+    free(row->calls);
     diff_state_release(row->state);
     arena_pool_release(&row->blocks);
 }
@@ -277,7 +278,8 @@ void probe_add_objective(struct diff_state *state, uint32_t epoch, uint64_t pass
     if (!state->row)
         return;
     struct probe_objective *objective =
-        term_add(state, epoch, (struct probe_term){.value = value, .pass = pass});
+        term_add(state, epoch,
+                 (struct probe_term){.value = value, .pass = pass, .position = record_position()});
     objective->value += value;
     objective->magnitude += fabs(value);
     objective->team = team;
@@ -360,6 +362,28 @@ void probe_keep_position(struct diff_state *state)
     struct diff_probe_rank *row = state->row;
     if (row && row->record_count > 0)
         row->records[row->record_count - 1].position = record_position();
+}
+
+void probe_keep_calls(struct diff_state *state, uint32_t from)
+{
+    struct diff_probe_rank *row = state->row;
+    uint32_t to = row ? record_position() : 0;
+    if (to <= from)
+        return;
+    if (row->calls_count > 0 && row->calls[row->calls_count - 1].to == from) {
+        row->calls[row->calls_count - 1].to = to;
+        return;
+    }
+    row->calls = grown(state, row->calls, row->calls_count, &row->calls_room, sizeof *row->calls);
+    row->calls[row->calls_count++] = (struct probe_calls){from, to};
+}
+
+uint32_t probe_call_after(const struct diff_probe_rank *row, uint32_t position)
+{
+    for (size_t i = 0; i < row->calls_count; i++)
+        if (row->calls[i].from <= position && position < row->calls[i].to)
+            position = row->calls[i].to;
+    return position + 1;
 }
 
 /* ---- marks ---- */

@@ -43,7 +43,8 @@ struct probe_objective {
     double magnitude;   /* sum of absolute values */
     struct probe_term { /* the losses one by one, in order: differences are taken before sums */
         double value, tangent;
-        uint64_t pass; /* the backward call it was given to, 0 for marks */
+        uint64_t pass;     /* the backward call it was given to, 0 for marks */
+        uint32_t position; /* the recorder's, when it was given */
     } * terms;
     size_t term_count, term_room;
     struct probe_team team; /* J has the value of their losses once, not their sum */
@@ -101,6 +102,11 @@ struct diff_probe_rank {
         uint32_t epoch, sequence, record, position;
     } * records;
     size_t record_count, record_room;
+    struct probe_calls { /* stretches of the rank's calls that are the library's: those from number
+                            `from` + 1 to `to`; in order */
+        uint32_t from, to;
+    } * calls;
+    size_t calls_count, calls_room;
     uint32_t gradients_marked;
     uint32_t objective_position;     /* the recorder's, when the objective was marked last */
     size_t inputs_seen;              /* how many this world's rank has met */

@@ -66,24 +66,82 @@ static bool moves(const struct bisect *bisect, const struct entry *entry)
     return false;
 }
 
-/* Whether the value came to what uses it outside of the tape by the program's own hands, and by no
- * call: it is an operand there as it is, or there was no call between the two. */
-static bool is_handed_over(const struct bisect *bisect, const struct entry *value,
-                           const struct entry *user)
+/* The rank's row of the world that was recorded. */
+static const struct diff_probe_rank *recorded_row(const struct bisect *bisect, int rank)
 {
-    const struct probe_record *made = bisect_recorded(bisect, value);
-    const struct probe_record *used = bisect_recorded(bisect, user);
-    const struct probe_value *output = value->node->outputs;
-    if (value->rank != user->rank)
+    const struct gradcheck *check = bisect->check;
+    return &(check->recorded ? check->recorded : &check->base)->rows[rank];
+}
+
+/* Where a value that leads nowhere was made, and what uses it outside of the tape: an operation, or a
+ * rank's loss. */
+struct way_out {
+    const struct entry *end;
+    const struct probe_input *input; /* that it is instead; one of them is NULL, or both are */
+    int rank;
+    uint32_t position; /* the recorder's, when it was there; 0: not known */
+    const struct entry *user;
+    int loss_rank; /* -1: no loss */
+};
+
+/* It is an operand as it is. */
+static bool is_operand(const struct way_out *way)
+{
+    const struct probe_value *output = way->end ? way->end->node->outputs : NULL;
+    size_t parts = output ? output->parts : probe_input_parts(way->input);
+    const double *values = output ? output->values : way->input->values;
+    if (way->end && way->end->node->output_count != 1)
         return false;
-    for (uint32_t k = 0; k < user->node->input_count; k++) {
-        const struct probe_value *operand = &user->node->inputs[k];
-        if (!operand->node && !operand->input && operand->values &&
-            value->node->output_count == 1 && output->values && output->parts == operand->parts &&
-            memcmp(output->values, operand->values, operand->parts * sizeof(double)) == 0)
+    for (uint32_t k = 0; k < way->user->node->input_count; k++) {
+        const struct probe_value *operand = &way->user->node->inputs[k];
+        if (!operand->node && !operand->input && operand->values && values &&
+            parts == operand->parts && memcmp(values, operand->values, parts * sizeof(double)) == 0)
             return true;
     }
-    return made && used && made->position == used->position;
+    return false;
+}
+
+/* It is the loss as it is. */
+static bool is_loss(const struct bisect *bisect, const struct entry *value)
+{
+    const struct diff_probe_rank *row = &bisect->traced.rows[value->rank];
+    const struct probe_value *output = value->node->outputs;
+    for (size_t i = 0;
+         bisect->epoch < row->epoch_count && i < row->objectives[bisect->epoch].term_count; i++)
+        if (value->node->output_count == 1 && output->parts == 1 &&
+            output->values[0] == row->objectives[bisect->epoch].terms[i].value)
+            return true;
+    return false;
+}
+
+/* No call of the program's lies between a position and where a loss of the rank was given. */
+static bool is_at_loss(const struct bisect *bisect, int rank, uint32_t position)
+{
+    const struct diff_probe_rank *row = recorded_row(bisect, rank);
+    uint32_t next = probe_call_after(row, position);
+    for (size_t i = 0;
+         bisect->epoch < row->epoch_count && i < row->objectives[bisect->epoch].term_count; i++) {
+        uint32_t given = row->objectives[bisect->epoch].terms[i].position;
+        if (given >= position && given < next)
+            return true;
+    }
+    return false;
+}
+
+/* Whether the value came to its use by the program's own hands, and by no call: it is there as it
+ * is, or there was no call of the program's between the two. */
+static bool is_handed_over(const struct bisect *bisect, const struct way_out *way)
+{
+    if (way->loss_rank >= 0)
+        return way->loss_rank == way->rank &&
+               ((way->end && is_loss(bisect, way->end)) ||
+                (way->position && is_at_loss(bisect, way->rank, way->position)));
+    if (!way->user || way->user->rank != way->rank)
+        return false;
+    const struct probe_record *used = bisect_recorded(bisect, way->user);
+    return is_operand(way) ||
+           (way->position && used &&
+            probe_call_after(recorded_row(bisect, way->rank), way->position) > used->position);
 }
 
 /* The newest value of a rank that moves and that nothing on the tape uses. */
@@ -145,35 +203,36 @@ static void input_report(struct gradcheck_culprit *culprit, const struct probe_i
 bool bisect_explain_outside(struct bisect *bisect)
 {
     char what[80];
-    int rank = loss_outside(bisect);
-    if (rank >= 0)
-        snprintf(what, sizeof what, "the loss of rank %d", rank);
+    struct way_out way = {.user = bisect->outside, .loss_rank = loss_outside(bisect)};
+    if (way.loss_rank >= 0)
+        snprintf(what, sizeof what, "the loss of rank %d", way.loss_rank);
     else if (bisect->outside)
         snprintf(what, sizeof what, "%s of %s on rank %d",
                  bisect->outside_number ? "the factor or shift" : "an operand",
                  bisect->outside->node->name, bisect->outside->rank);
     else
         return false;
-    const struct entry *end = dead_end(bisect);
-    const struct probe_input *input = end ? NULL : dead_input(bisect, &rank);
+    const struct entry *end = way.end = dead_end(bisect);
+    const struct probe_input *input = way.input = end ? NULL : dead_input(bisect, &way.rank);
     struct gradcheck_culprit *culprit = &bisect->check->result->culprit;
     if (end)
         bisect_report(bisect, end);
     else if (input)
-        input_report(culprit, input, rank);
+        input_report(culprit, input, way.rank);
     else if (bisect->outside)
         bisect_report(bisect, bisect->outside);
+    way.rank = culprit->rank;
+    way.position = culprit->position;
+    culprit->position = 0;
     if (end && end->node->inactive) {
         SAY(bisect,
             "no gradient flows through %s, though %s moves with its result: nothing that it is "
             "given requires a gradient, and in data order the backward pass then leaves it out; "
             "join what it answers to it (diff_join), or use the program order",
             end->node->name, what);
-        culprit->position = 0;
         return true;
     }
-    if (end && bisect->outside && is_handed_over(bisect, end, bisect->outside)) {
-        culprit->position = 0;
+    if ((end || input) && is_handed_over(bisect, &way)) {
         SAY(bisect,
             "the value of %s was taken off the tape (detached, or by diff_values): %s moves with "
             "it, "
@@ -183,15 +242,14 @@ bool bisect_explain_outside(struct bisect *bisect)
     }
     culprit->outside = true;
     if (end || input) {
-        bool named = !end || bisect_recorded(bisect, end);
         SAY(bisect,
             "the value of %s was used outside of the tape (detached, or by %s): "
             "%s moves with it, but is a constant to the tape, so that no adjoint leads back",
-            culprit->name, named ? "the call named here" : "a call after it", what);
-        culprit->position += named; /* the first call after the value was there */
+            culprit->name, way.position ? "the call named here" : "a call after it", what);
+        if (way.position)
+            culprit->position = probe_call_after(recorded_row(bisect, way.rank), way.position);
         return true;
     }
-    culprit->position = 0;
     SAY(bisect,
         "%s moves with the inputs, but is a constant to the tape: it was computed outside of it, "
         "from values that diff_values gave or that were detached",

@@ -2,7 +2,7 @@
 #include "collectives/tape/state.h"
 
 #include "collectives/experiment/mutant.h"
-#include "collectives/experiment/rows.h"
+#include "collectives/experiment/probe.h"
 #include "collectives/tape/node.h"
 #include "recorder/recorder.h"
 
@@ -105,15 +105,19 @@ void state_enter_function(struct diff_state *state, const void *site, const char
         return;
     state->site = site;
     state->function = function;
-    if (state->recorded)
+    if (state->recorded) {
+        state->entered = record_position();
         record_site_enter(site);
+    }
 }
 
 void state_leave(struct diff_state *state)
 {
     assert(state->depth > 0);
-    if (--state->depth == 0 && state->recorded)
-        record_site_leave();
+    if (--state->depth > 0 || !state->recorded)
+        return;
+    record_site_leave();
+    probe_keep_calls(state, state->entered);
 }
 
 _Noreturn void state_fail(struct diff_state *state, const char *code, const char *format, ...)

@@ -37,7 +37,8 @@ struct diff_state {
     int no_grad;
     int mutant;         /* an enum diff_mutant, 0 for none */
     int order_override; /* -1, or an enum diff_order */
-    bool recorded; /* somebody listens to the recorder's calls: from the rank's first call on */
+    bool recorded;    /* somebody listens to the recorder's calls: from the rank's first call on */
+    uint32_t entered; /* then: the recorder's position when the public call began */
     uint32_t epochs;
     uint32_t channels; /* made by this rank, for their identities */
 };

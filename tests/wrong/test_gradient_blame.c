@@ -2,7 +2,9 @@
  *
  *   an operation of the program's with a wrong adjoint: its node, as the recorder numbered it
  *   one element of an operand, or a factor or a shift, that was computed from x by hand: where it is used
- *   a value that went through a call of MPI and came back as a constant: the call after it was made
+ *   a value that went through a call of MPI and came back as a constant, or became the loss: the first call after it was made that is
+ *       the program's own, and not of an operation on the tape
+ *   a value that did so without a call, or as it was: no call
  *   a program that goes on otherwise a little beside the point: nobody, in whatever they differ
  *
  * Each in steps on the tape itself, and in a loop with checkpoints, whose nodes the recorder does not number: no call is named then. */
@@ -16,7 +18,20 @@
 #include <stdarg.h>
 
 enum { RANKS = 3, N = 3, STEPS = 3 };
-enum family { RIGHT, OWN, ELEMENT, FACTOR, SHIFT, CALLED, INPUT_CALLED, OTHERWISE, FAMILIES };
+enum family {
+    RIGHT,
+    OWN,
+    ELEMENT,
+    FACTOR,
+    SHIFT,
+    CALLED,
+    HANDED,
+    INPUT_CALLED,
+    INPUT_HANDED,
+    LOSS,
+    OTHERWISE,
+    FAMILIES
+};
 enum difference { LENGTH, NAME, GIVEN, MADE, MORE, LESS, DIFFERENCES };
 
 static struct {
@@ -52,10 +67,8 @@ static bool right_adjoint = false, wrong_adjoint = true;
 
 static struct diff_tensor *noted(struct diff_tensor *x)
 {
-    if (recorded) {
+    if (recorded)
         node_record = x->node->record;
-        position = record_position();
-    }
     return x;
 }
 
@@ -108,10 +121,48 @@ static struct diff_tensor *otherwise(struct diff_tape *tape, struct diff_tensor 
     return loss;
 }
 
+/* A value that is no longer on the tape: through a call of all ranks, or by the program's hands, as it is (1) or changed (2). */
+static void take_off(const struct diff_tensor *x, bool here, bool by_call, double *off)
+{
+    const double *numbers = diff_values((struct diff_tensor *)(uintptr_t)x),
+                 others[N] = {0.5, 1, 2};
+    size_t count = diff_count((struct diff_tensor *)(uintptr_t)x);
+    if (recorded && here)
+        position = record_position();
+    if (by_call)
+        MPI_Allreduce(here ? numbers : others, off, (int)count, MPI_DOUBLE, MPI_SUM,
+                      MPI_COMM_WORLD);
+    for (size_t i = 0; i < count && !by_call; i++)
+        off[i] = numbers[i] * (plan.at ? 2 : 1);
+    if (by_call || plan.at == 0) /* which does not matter any more */
+        MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static struct diff_tensor *first_of(struct diff_tape *tape, struct diff_tensor *x, bool here)
+{
+    double off[N] = {0};
+    if (plan.family != INPUT_CALLED && plan.family != INPUT_HANDED)
+        return diff_scale(x, 1.5);
+    take_off(x, here, plan.family == INPUT_CALLED, off);
+    return here ? constant(tape, off)
+                : diff_scale(x, 1.5); /* x itself is used by nobody else there */
+}
+
+static struct diff_tensor *loss_of(struct diff_tape *tape, struct diff_tensor *loss, bool here)
+{
+    double off[N] = {0};
+    if (plan.family != LOSS)
+        return loss;
+    if (here)
+        noted(loss);
+    take_off(loss, here, plan.at == 2, off);
+    return here ? diff_constant(tape, DIFF_DOUBLE, 1, (size_t[]){1}, off) : loss;
+}
+
 static void program(void)
 {
     int rank;
-    double values[N], weights[N], factors[N], all[N] = {0}, others[N] = {0.5, 1, 2};
+    double values[N], weights[N], factors[N], off[N];
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     for (int i = 0; i < N; i++) {
         values[i] = 0.35 + 0.1 * i - 0.2 * rank;
@@ -121,25 +172,21 @@ static void program(void)
     struct diff_tape *tape = diff_tape_new(MPI_COMM_WORLD);
     struct diff_tensor *x = diff_input(tape, "x", DIFF_DOUBLE, 1, (size_t[]){N}, values);
     const double *numbers = diff_values(x);
-    bool here = rank == plan.who;
-    if (recorded && here && plan.family == INPUT_CALLED)
-        position = record_position();
-    if (plan.family == INPUT_CALLED) /* x itself is used by nobody else there */
-        MPI_Allreduce(here ? numbers : others, all, N, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    struct diff_tensor *start =
-        here && plan.family == INPUT_CALLED ? constant(tape, all) : diff_scale(x, 1.5);
-    struct diff_tensor *y = steps(tape, start, &rank), *z = y;
+    if (plan.family == LOSS) /* another one, which is right */
+        diff_backward(diff_dot(x, x));
+    bool here = rank == plan.who, leaves = plan.family == CALLED || plan.family == HANDED;
+    struct diff_tensor *left = leaves && plan.at ? diff_exp(x) : NULL; /* before all others */
+    struct diff_tensor *y = steps(tape, first_of(tape, x, here), &rank), *z = y;
     if (here && plan.family == ELEMENT)
         factors[plan.at] = numbers[plan.at] * numbers[plan.at];
-    if (plan.family == CALLED) {
-        struct diff_tensor *left = diff_exp(y);
+    if (leaves) {
+        left = left ? left : diff_exp(y);
+        z = diff_allreduce(y, MPI_SUM, MPI_COMM_WORLD); /* a call that is not the program's */
         if (here)
             noted(left);
-        MPI_Allreduce(here ? diff_values(left) : others, all, N, MPI_DOUBLE, MPI_SUM,
-                      MPI_COMM_WORLD);
-        MPI_Barrier(MPI_COMM_WORLD);
-        for (int i = 0; i < N && here; i++)
-            factors[i] = all[i];
+        take_off(left, here, plan.family == CALLED, off);
+        if (here)
+            memcpy(factors, off, sizeof factors);
     }
     z = diff_mul(z, constant(tape, factors));
     if (here && plan.family == FACTOR)
@@ -152,7 +199,7 @@ static void program(void)
         loss = diff_add(loss, diff_dot(wrong, constant(tape, weights)));
         loss = otherwise(tape, x, loss, here && numbers[0] > 0.35 - 0.2 * rank);
     }
-    diff_backward(loss);
+    diff_backward(loss_of(tape, loss, here));
     diff_tape_free(tape);
 }
 
@@ -199,6 +246,22 @@ static bool says(const struct gradcheck_culprit *culprit, const char *format, ..
     return strstr(culprit->text, words) != NULL;
 }
 
+static bool is_called(const struct gradcheck_culprit *culprit, const char *name, bool numbered)
+{
+    return culprit->outside && culprit->rank == plan.who && strcmp(culprit->name, name) == 0 &&
+           (strcmp(name, "x") == 0 || culprit->record == (numbered ? node_record : 0)) &&
+           culprit->position == (numbered ? position + 1 : 0) &&
+           says(culprit, "used outside of the tape (detached, or by %s)",
+                numbered ? "the call named here" : "a call after it");
+}
+
+static bool is_handed(const struct gradcheck_culprit *culprit, const char *name, bool numbered)
+{
+    return !culprit->outside && culprit->rank == plan.who && strcmp(culprit->name, name) == 0 &&
+           (strcmp(name, "x") == 0 || culprit->record == (numbered ? node_record : 0)) &&
+           !culprit->position && says(culprit, "taken off the tape (detached, or by diff_values)");
+}
+
 static bool is_due(const struct gradcheck_culprit *culprit)
 {
     bool numbered = !plan.looped;
@@ -220,14 +283,20 @@ static bool is_due(const struct gradcheck_culprit *culprit)
                says(culprit, "the factor or shift of scale on rank %d moves with the inputs",
                     plan.who);
     case CALLED:
-        return culprit->outside && culprit->rank == plan.who && strcmp(culprit->name, "exp") == 0 &&
-               culprit->record == (numbered ? node_record : 0) &&
-               culprit->position == (numbered ? position + 1 : 0) &&
-               says(culprit, "by %s): an operand of mul on rank %d moves with it",
-                    numbered ? "the call named here" : "a call after it", plan.who);
+        return is_called(culprit, "exp", numbered) &&
+               says(culprit, ": an operand of mul on rank %d moves with it", plan.who);
+    case HANDED: /* where nothing is numbered it is only known that it is the same value */
+        return numbered || plan.at == 0 ? is_handed(culprit, "exp", numbered)
+                                        : is_called(culprit, "exp", false);
     case INPUT_CALLED:
-        return culprit->outside && culprit->rank == plan.who && strcmp(culprit->name, "x") == 0 &&
-               culprit->position == position + 1 && says(culprit, "by the call named here): an ");
+        return is_called(culprit, "x", true);
+    case INPUT_HANDED:
+        return is_handed(culprit, "x", true);
+    case LOSS:
+        return says(culprit, "the loss of rank %d moves with it", plan.who) &&
+               (plan.at == 2               ? is_called(culprit, "dot", numbered)
+                : numbered || plan.at == 0 ? is_handed(culprit, "dot", numbered)
+                                           : is_called(culprit, "dot", false));
     default:
         return !culprit->found &&
                says(culprit, "a little away from these inputs the program runs other operations");
@@ -236,9 +305,17 @@ static bool is_due(const struct gradcheck_culprit *culprit)
 
 static void check(void)
 {
-    static const char *const names[FAMILIES] = {
-        "right",   "a wrong adjoint",          "an element",       "a factor",
-        "a shift", "what went through a call", "x through a call", "otherwise beside the point"};
+    static const char *const names[FAMILIES] = {"right",
+                                                "a wrong adjoint",
+                                                "an element",
+                                                "a factor",
+                                                "a shift",
+                                                "what went through a call",
+                                                "what was taken off",
+                                                "x through a call",
+                                                "x taken off",
+                                                "a loss that is a constant",
+                                                "otherwise beside the point"};
     struct diff_runner runner = {recorded_run, NULL, RANKS, 1};
     struct gradcheck_options options = gradcheck_options_default();
     struct gradcheck_result result;
@@ -259,16 +336,48 @@ static void check(void)
     gradcheck_release(&result);
 }
 
+/* The next call that is the program's, of random stretches that are not: by looking at every call. */
+static void calls_after(void)
+{
+    enum { CALLS = 24 };
+    uint64_t dice = 17;
+    int wrong = 0;
+    for (int i = 0; i < 2000; i++) {
+        struct probe_calls stretches[CALLS];
+        struct diff_probe_rank row = {.calls = stretches};
+        bool own[CALLS + 2] = {false};
+        for (uint32_t from = dice_below(&dice, 4), to; from < CALLS;
+             from = to + dice_below(&dice, 3)) {
+            to = from + 1 + dice_below(&dice, 4);
+            to = to > CALLS ? CALLS : to;
+            stretches[row.calls_count++] = (struct probe_calls){from, to};
+            for (uint32_t call = from + 1; call <= to; call++)
+                own[call] = true;
+        }
+        for (uint32_t at = 0; at <= CALLS; at++) {
+            uint32_t next = at + 1;
+            while (own[next])
+                next++;
+            wrong += probe_call_after(&row, at) != next;
+        }
+    }
+    tap_is_int(wrong, 0, "which call is the next that is the program's own");
+}
+
 int main(void)
 {
-    static const int kinds[FAMILIES] = {1, STEPS, N, N, N, 1, 1, DIFFERENCES};
+    calls_after();
+    static const int kinds[FAMILIES] = {1, STEPS, N, N, N, 2, 2, 1, 2, 3, DIFFERENCES};
     unsigned long long number = 0;
     for (plan.family = 0; plan.family < FAMILIES; plan.family++)
         for (plan.at = 0; plan.at < kinds[plan.family]; plan.at++)
             for (plan.who = 0; plan.who < RANKS; plan.who++)
                 for (int looped = 0; looped < 2; looped++) {
-                    bool told = plan.family <= OWN || plan.family == CALLED;
+                    bool told = plan.family <= OWN || plan.family == CALLED ||
+                                plan.family == HANDED || plan.family == LOSS;
                     plan.looped = looped;
+                    if (plan.family >= ELEMENT && plan.family <= SHIFT && plan.who != plan.at)
+                        continue;
                     if (looped && !told && (plan.at || plan.who))
                         continue;
                     if (dice_takes(number++))
