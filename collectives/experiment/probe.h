@@ -23,7 +23,8 @@ bool diff_probe_restart(struct diff_probe *probe);
 /* How many doubles the input's values, and those of its gradient, are. */
 size_t probe_input_parts(const struct probe_input *input);
 
-/* The number of the first call after a position that the program made by itself. */
+/* The number of the first call after a position that the program made by itself, or that an operation
+ * which is on no tape made for it. */
 uint32_t probe_call_after(const struct diff_probe_rank *row, uint32_t position);
 
 /* ---- called by the library inside the world ---- */
@@ -56,7 +57,7 @@ void probe_keep_record(struct diff_state *state, uint32_t epoch, uint32_t sequen
                        uint32_t record);
 /* The node noted last is done. */
 void probe_keep_position(struct diff_state *state);
-/* The library's calls since `from` were made in one public call of the program's. */
+/* The calls since `from` are of operations on a tape, or of a pass. */
 void probe_keep_calls(struct diff_state *state, uint32_t from);
 bool probe_perturbed(const struct diff_state *state);
 /* A perturbed world, but one whose calls are watched: what tools make of backward passes is there. */

@@ -103,9 +103,11 @@ static void body_call(const struct diff_node *node, size_t step)
     struct diff_state *state = node->tape->state;
     const void *site = state->site;
     int depth = state->depth;
+    uint32_t entered = state->entered;
     state->depth = 0;
     own->body(node->tape->inner, step, own->count, own->state, own->context);
     state->depth = depth;
+    state->entered = entered;
     state->site = site;
     for (size_t i = 0; i < own->count; i++)
         state_check(node, i, own->state[i]);

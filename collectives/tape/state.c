@@ -107,6 +107,7 @@ void state_enter_function(struct diff_state *state, const void *site, const char
     state->function = function;
     if (state->recorded) {
         state->entered = record_position();
+        state->off_tape = false;
         record_site_enter(site);
     }
 }
@@ -117,7 +118,8 @@ void state_leave(struct diff_state *state)
     if (--state->depth > 0 || !state->recorded)
         return;
     record_site_leave();
-    probe_keep_calls(state, state->entered);
+    if (!state->off_tape)
+        probe_keep_calls(state, state->entered);
 }
 
 _Noreturn void state_fail(struct diff_state *state, const char *code, const char *format, ...)

@@ -39,6 +39,7 @@ struct diff_state {
     int order_override; /* -1, or an enum diff_order */
     bool recorded;    /* somebody listens to the recorder's calls: from the rank's first call on */
     uint32_t entered; /* then: the recorder's position when the public call began */
+    bool off_tape;    /* an operation that is on no tape communicated in it */
     uint32_t epochs;
     uint32_t channels; /* made by this rank, for their identities */
 };

@@ -250,6 +250,9 @@ void node_run(struct diff_node *node)
 {
     node_activity_decide(node);
     if (!node->on_tape) {
+        const struct diff_tape *tape = node->tape;
+        if (node->operation->communicates && !tape->in_backward && !tape->outer)
+            tape->state->off_tape = true;
         node->operation->forward(node);
         return;
     }

@@ -71,6 +71,26 @@ static void operand_changed_but_not_saved(void)
     diff_tape_free(tape_);
 }
 
+/* Values that were changed before anybody saved them: operand or result, of which operation. */
+static int changed_first;
+
+static void changed_before_saving(void)
+{
+    TAPE();
+    struct diff_tensor *x = diff_scale(input(tape_, "x"), 2), *z = diff_scale(input(tape_, "z"), 3);
+    struct diff_tensor *changed = changed_first % 2 ? z : x, *y;
+    for (int i = 0; i <= changed_first; i++)
+        ((double *)diff_values_modify(changed))[0] += 0.5;
+    if (changed_first < 2)
+        y = diff_mul(x, z);
+    else if (changed_first < 4)
+        y = diff_div(x, z);
+    else
+        y = diff_allreduce(diff_exp(changed), MPI_PROD, MPI_COMM_WORLD);
+    diff_backward(diff_sum(y));
+    diff_tape_free(tape_);
+}
+
 static void handle_used_twice(void)
 {
     TAPE();
@@ -129,6 +149,28 @@ static void complex_maximum(void)
     double values[2 * N] = {1, 2, 3, 4};
     struct diff_tensor *z = diff_input(tape_, "z", DIFF_COMPLEX_DOUBLE, 1, (size_t[]){N}, values);
     diff_allreduce(z, MPI_MAX, MPI_COMM_WORLD);
+}
+
+/* Every operation of MPI's, on every type: complex numbers have no order, and logical and bitwise operations no derivative. */
+static MPI_Op tried_op;
+static enum diff_type tried_type;
+
+static void reduced_by(void)
+{
+    TAPE();
+    int places[N];
+    const double wide[2 * N] = {1, 2, 3, 4};
+    const float narrow[2 * N] = {1, 2, 3, 4};
+    bool single = tried_type == DIFF_FLOAT || tried_type == DIFF_COMPLEX_FLOAT;
+    struct diff_tensor *x =
+        diff_constant(tape_, tried_type, 1, (size_t[]){N}, single ? (const void *)narrow : wide);
+    struct diff_call call = {.kind = DIFF_ALLREDUCE,
+                             .x = x,
+                             .comm = MPI_COMM_WORLD,
+                             .op = tried_op,
+                             .index_out = places};
+    diff_collective(&call);
+    diff_tape_free(tape_);
 }
 
 static void two_tapes_mixed(void)
@@ -232,6 +274,13 @@ static void scan_of_averages(void)
 {
     TAPE();
     diff_scan(input(tape_, "x"), DIFF_AVG, MPI_COMM_WORLD);
+}
+
+static void mark_of_another_length(void)
+{
+    double values[2] = {1, 2};
+    diff_mark_input("x", values, 2);
+    diff_mark_gradient("x", values, 1);
 }
 
 static void mark_without_input(void)
@@ -385,6 +434,35 @@ static void ends(const char *name, void (*body)(void), const char *code, const c
     tap_test_str(good ? words : text, words, TAP_HERE, "%s ends the rank and says why", name);
 }
 
+static void operations_are_refused(void)
+{
+    enum { ANY, ORDERED, LOGICAL, UNKNOWN };
+    static const char *const words[] = {
+        "", "Allreduce: complex numbers have no order",
+        "Allreduce: logical and bitwise operations have no derivative",
+        "Allreduce: the operation has no registered derivative: call diff_op_register"};
+    const struct {
+        MPI_Op op;
+        int rule;
+    } rows[] = {{MPI_SUM, ANY},        {DIFF_AVG, ANY},        {MPI_PROD, ANY},
+                {MPI_MAX, ORDERED},    {MPI_MIN, ORDERED},     {MPI_MAXLOC, ORDERED},
+                {MPI_MINLOC, ORDERED}, {MPI_LAND, LOGICAL},    {MPI_LOR, LOGICAL},
+                {MPI_LXOR, LOGICAL},   {MPI_BAND, LOGICAL},    {MPI_BOR, LOGICAL},
+                {MPI_BXOR, LOGICAL},   {MPI_REPLACE, UNKNOWN}, {MPI_NO_OP, UNKNOWN}};
+    static const enum diff_type types[] = {DIFF_FLOAT, DIFF_DOUBLE, DIFF_COMPLEX_FLOAT,
+                                           DIFF_COMPLEX_DOUBLE};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+            bool is_complex = t >= 2, refused = rows[i].rule > ORDERED;
+            tried_op = rows[i].op;
+            tried_type = types[t];
+            if (refused || (rows[i].rule == ORDERED && is_complex))
+                ends("an operation without a derivative", reduced_by, "M009", words[rows[i].rule]);
+            else
+                outcome_is("an operation with a derivative is fine", reduced_by, OUTCOME_FINISHED);
+        }
+}
+
 static void body_no_grad(int rank, int size)
 {
     (void)rank, (void)size;
@@ -464,6 +542,12 @@ int main(void)
     ends("a second operand changed after it was saved", second_changed_after_saving, "G008",
          "input 1 was changed in place after the operation had saved it");
     ends("a scan of averages", scan_of_averages, "M009", "Scan: a scan has no average");
+    operations_are_refused();
+    for (changed_first = 0; changed_first < 6; changed_first++)
+        outcome_is("a value changed before it was saved is fine", changed_before_saving,
+                   OUTCOME_FINISHED);
+    ends("marking a gradient of another length", mark_of_another_length, "M009",
+         "the gradient of x has 1 values, the input 2");
     ends("marking the gradient of no input", mark_without_input, "M009",
          "diff_mark_gradient of nobody, which no diff_mark_input named");
     ends("values stored in a way that is none", stored_otherwise, "M009",

@@ -121,17 +121,23 @@ static struct diff_tensor *otherwise(struct diff_tape *tape, struct diff_tensor 
     return loss;
 }
 
-/* A value that is no longer on the tape: through a call of all ranks, or by the program's hands, as it is (1) or changed (2). */
-static void take_off(const struct diff_tensor *x, bool here, bool by_call, double *off)
+/* A value that is no longer on the tape: through a call of all ranks, the program's own or one of an operation that is not recorded,
+ * or by the program's hands, as it is (0) or changed (1). */
+static void take_off(struct diff_tensor *x, bool here, bool by_call, double *off)
 {
-    const double *numbers = diff_values((struct diff_tensor *)(uintptr_t)x),
-                 others[N] = {0.5, 1, 2};
-    size_t count = diff_count((struct diff_tensor *)(uintptr_t)x);
+    const double *numbers = diff_values(x), others[N] = {0.5, 1, 2};
+    size_t count = diff_count(x);
     if (recorded && here)
         position = record_position();
-    if (by_call)
+    if (plan.family == CALLED && plan.at == 2) {
+        diff_no_grad_begin(x->tape);
+        x = diff_allreduce(here ? x : constant(x->tape, others), MPI_SUM, MPI_COMM_WORLD);
+        diff_no_grad_end(x->tape);
+        memcpy(off, diff_values(x), count * sizeof *off);
+    } else if (by_call) {
         MPI_Allreduce(here ? numbers : others, off, (int)count, MPI_DOUBLE, MPI_SUM,
                       MPI_COMM_WORLD);
+    }
     for (size_t i = 0; i < count && !by_call; i++)
         off[i] = numbers[i] * (plan.at ? 2 : 1);
     if (by_call || plan.at == 0) /* which does not matter any more */
@@ -175,7 +181,7 @@ static void program(void)
     if (plan.family == LOSS) /* another one, which is right */
         diff_backward(diff_dot(x, x));
     bool here = rank == plan.who, leaves = plan.family == CALLED || plan.family == HANDED;
-    struct diff_tensor *left = leaves && plan.at ? diff_exp(x) : NULL; /* before all others */
+    struct diff_tensor *left = leaves && plan.at == 1 ? diff_exp(x) : NULL; /* before all others */
     struct diff_tensor *y = steps(tape, first_of(tape, x, here), &rank), *z = y;
     if (here && plan.family == ELEMENT)
         factors[plan.at] = numbers[plan.at] * numbers[plan.at];
@@ -367,7 +373,7 @@ static void calls_after(void)
 int main(void)
 {
     calls_after();
-    static const int kinds[FAMILIES] = {1, STEPS, N, N, N, 2, 2, 1, 2, 3, DIFFERENCES};
+    static const int kinds[FAMILIES] = {1, STEPS, N, N, N, 3, 2, 1, 2, 3, DIFFERENCES};
     unsigned long long number = 0;
     for (plan.family = 0; plan.family < FAMILIES; plan.family++)
         for (plan.at = 0; plan.at < kinds[plan.family]; plan.at++)
