@@ -364,20 +364,6 @@ void probe_keep_position(struct diff_state *state)
         row->records[row->record_count - 1].position = record_position();
 }
 
-void probe_keep_calls(struct diff_state *state, uint32_t from)
-{
-    struct diff_probe_rank *row = state->row;
-    uint32_t to = row ? record_position() : 0;
-    if (to <= from)
-        return;
-    if (row->calls_count > 0 && row->calls[row->calls_count - 1].to == from) {
-        row->calls[row->calls_count - 1].to = to;
-        return;
-    }
-    row->calls = grown(state, row->calls, row->calls_count, &row->calls_room, sizeof *row->calls);
-    row->calls[row->calls_count++] = (struct probe_calls){from, to};
-}
-
 uint32_t probe_call_after(const struct diff_probe_rank *row, uint32_t position)
 {
     for (size_t i = 0; i < row->calls_count; i++)

@@ -57,8 +57,6 @@ void probe_keep_record(struct diff_state *state, uint32_t epoch, uint32_t sequen
                        uint32_t record);
 /* The node noted last is done. */
 void probe_keep_position(struct diff_state *state);
-/* The calls since `from` are of operations on a tape, or of a pass. */
-void probe_keep_calls(struct diff_state *state, uint32_t from);
 bool probe_perturbed(const struct diff_state *state);
 /* A perturbed world, but one whose calls are watched: what tools make of backward passes is there. */
 bool probe_skips_passes(const struct diff_state *state);

@@ -2,7 +2,7 @@
 #include "collectives/tape/state.h"
 
 #include "collectives/experiment/mutant.h"
-#include "collectives/experiment/probe.h"
+#include "collectives/experiment/rows.h"
 #include "collectives/tape/node.h"
 #include "recorder/recorder.h"
 
@@ -112,14 +112,34 @@ void state_enter_function(struct diff_state *state, const void *site, const char
     }
 }
 
+/* What was called since the public call began is an operation's on a tape, or a pass's. */
+static void calls_keep(struct diff_state *state)
+{
+    struct diff_probe_rank *row = state->row;
+    uint32_t from = state->entered, to = record_position();
+    if (to <= from)
+        return;
+    if (row->calls_count > 0 && row->calls[row->calls_count - 1].to == from) {
+        row->calls[row->calls_count - 1].to = to;
+        return;
+    }
+    if (row->calls_count == row->calls_room) {
+        row->calls_room = row->calls_room ? 2 * row->calls_room : 64;
+        row->calls = realloc(row->calls, row->calls_room * sizeof *row->calls);
+        if (!row->calls)
+            state_fail(state, "X002", "the differentiable library ran out of memory");
+    }
+    row->calls[row->calls_count++] = (struct probe_calls){from, to};
+}
+
 void state_leave(struct diff_state *state)
 {
     assert(state->depth > 0);
     if (--state->depth > 0 || !state->recorded)
         return;
     record_site_leave();
-    if (!state->off_tape)
-        probe_keep_calls(state, state->entered);
+    if (state->row && !state->off_tape)
+        calls_keep(state);
 }
 
 _Noreturn void state_fail(struct diff_state *state, const char *code, const char *format, ...)
