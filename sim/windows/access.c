@@ -281,17 +281,13 @@ static void remember(struct sim_win *win, const struct sim_access *access)
         win->owner->window_calls++;
 }
 
-static int run(struct sim_access *access)
+/* What was found right. */
+static int perform(struct sim_win *win, const struct sim_access *access)
 {
-    struct sim_win *win;
-    int error = access->op_handle ? find_op(access) : MPI_SUCCESS;
-    if (!error)
-        error = check(access, &win);
-    if (error || !win)
-        return error;
+    int error = MPI_SUCCESS;
     own(win, access);
     remember(win, access);
-    if (!access->gets)
+    if (!access->gets && access->op_handle != MPI_NO_OP)
         sim_epoch_check_put(win, access->rank, access->function);
     sim_world_enter(win->owner->world);
     /* After a failure the others free it without meeting each other. */
@@ -306,6 +302,15 @@ static int run(struct sim_access *access)
         return sim_win_raise_failure(win, MPIX_ERR_PROC_FAILED, access->function);
     return error ? sim_win_raise(win, error, access->function, "the operation failed")
                  : MPI_SUCCESS;
+}
+
+static int run(struct sim_access *access)
+{
+    struct sim_win *win;
+    int error = access->op_handle ? find_op(access) : MPI_SUCCESS;
+    if (!error)
+        error = check(access, &win);
+    return error || !win ? error : perform(win, access);
 }
 
 /* The request of an access, complete as it is made: the data have moved. */
@@ -421,14 +426,5 @@ int PMPI_Compare_and_swap(const void *origin, const void *compared, void *result
     if (at && !is_comparable(access.target.type))
         return sim_win_raise(at, MPI_ERR_TYPE, access.function,
                              "the datatype must be an integer, a logical or a byte");
-    if (error || !at)
-        return error;
-    own(at, &access);
-    remember(at, &access);
-    sim_world_enter(at->owner->world);
-    if (!sim_carry_now_or_late(at, &access))
-        guard(at, &access);
-    sim_world_changed(at->owner->world);
-    sim_world_leave(at->owner->world);
-    return MPI_SUCCESS;
+    return error || !at ? error : perform(at, &access);
 }

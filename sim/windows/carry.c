@@ -139,7 +139,7 @@ static void release(const struct sim_datatype *type)
 static bool keep_origin(struct sim_late_access *late)
 {
     struct sim_elements *origin = &late->access.origin;
-    if (late->kept || !origin->type || fetches(&late->access))
+    if (late->kept || fetches(&late->access))
         return true;
     size_t bytes = sim_elements_bytes(origin);
     if (late->access.puts) {

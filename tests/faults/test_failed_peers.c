@@ -58,6 +58,13 @@ static int exchange_later(struct try *t)
     return MPI_Wait(&t->request, &t->status);
 }
 
+static int replacement_later(struct try *t)
+{
+    MPI_Isendrecv_replace(t->buffer, 1, MPI_INT, MPI_PROC_NULL, 0, t->peer, TAG, t->comm,
+                          &t->request);
+    return MPI_Wait(&t->request, &t->status);
+}
+
 static void post(struct try *t)
 {
     MPI_Irecv(t->buffer, 1, MPI_INT, t->peer, TAG, t->comm, &t->request);
@@ -281,6 +288,7 @@ static const struct {
             {"Sendrecv", exchange, 0},
             {"Sendrecv_replace", replacement, 0},
             {"Isendrecv", exchange_later, 0},
+            {"Isendrecv_replace", replacement_later, 0},
             {"Irecv, Wait", waited, STAYS},
             {"Irecv, Test", tested, STAYS},
             {"Recv_init", persistent, STAYS | AGAIN},
@@ -459,6 +467,111 @@ static void what_was_sent_is_there(int rank, int size)
            "there is more");
 }
 
+/* Receives from every other rank stand in one box; some of these fail, one after the other. Each failure ends the receive
+ * that names it, wherever that stands, and no other. */
+static unsigned failing; /* bits of ranks, without 0 */
+static void each_in_a_crowd(int rank, int size)
+{
+    enum { CROWD = 16 };
+    int got[CROWD] = {0};
+    MPI_Request requests[CROWD];
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (rank) {
+        MPI_Recv(NULL, 0, MPI_INT, 0, BEGINS, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (failing >> rank & 1)
+            sim_rank_end(0);
+        MPI_Send(&rank, 1, MPI_INT, 0, TAG, MPI_COMM_WORLD);
+        return;
+    }
+    for (int r = 1; r < size; r++)
+        MPI_Irecv(&got[r], 1, MPI_INT, r, TAG, MPI_COMM_WORLD, &requests[r]);
+    for (int fails = 1; fails >= 0; fails--)
+        for (int r = 1; r < size; r++) {
+            if ((int)(failing >> r & 1) != fails)
+                continue;
+            MPI_Send(NULL, 0, MPI_INT, r, BEGINS, MPI_COMM_WORLD);
+            got[r] = -1;
+            expect_class(MPI_Wait(&requests[r], MPI_STATUS_IGNORE),
+                         fails ? MPIX_ERR_PROC_FAILED : MPI_SUCCESS);
+            expect(got[r] == (fails ? -1 : r), "from %d: %d", r, got[r]);
+        }
+}
+
+static void crowds(void)
+{
+    static const int sizes[] = {2, 3, 4, 5, 8, 13};
+    char got[500] = "as it should";
+    size_t variants = sizeof world_variants / sizeof *world_variants, worlds = 0;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int first = 1; first < sizes[i]; first++) {
+            const struct world_variant *variant = &world_variants[worlds++ % variants];
+            struct sim_world_options options = world_options(sizes[i]);
+            options.executor = variant->executor;
+            options.delay_wildcards = variant->delay;
+            failing = 1u << first;
+            if (worlds % 2) /* and another one, or all */
+                failing |= worlds % 3 ? 1u << (1 + (first + 2) % (sizes[i] - 1)) : ~1u;
+            struct world_result result = world_try(options, each_in_a_crowd);
+            if (result.outcome != OUTCOME_FINISHED || result.failed || !result.looked_at)
+                snprintf(got, sizeof got, "%d ranks, failing %x, %s: %s; %s", sizes[i], failing,
+                         variant->name, world_outcomes[result.outcome], result.text);
+        }
+    tap_is_str(got, "as it should", "of a crowd those that name the failed end, and no others");
+}
+
+/* After a failure windows are freed by each for itself. Who has done so has no memory any more. */
+static void who_left_a_window(int rank, int size)
+{
+    enum { VERBS = 10 };
+    int *memory, value = 1, compared = 2, got = 3, none;
+    MPI_Win win;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Win_allocate(sizeof *memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    if (rank == 0)
+        expect_ok(MPI_Win_lock_all(0, win));
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == size - 1)
+        sim_rank_end(0);
+    MPI_Recv(&none, 1, MPI_INT, size - 1, KNOWN, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank) {
+        expect_ok(MPI_Win_free(&win));
+        MPI_Send(NULL, 0, MPI_INT, 0, BEGINS, MPI_COMM_WORLD);
+        return;
+    }
+    MPI_Recv(NULL, 0, MPI_INT, 1, BEGINS, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (int verb = 0; verb < VERBS; verb++) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        int error = MPI_SUCCESS;
+        if (verb == 0)
+            error = MPI_Put(&value, 1, MPI_INT, 1, 0, 1, MPI_INT, win);
+        else if (verb == 1)
+            error = MPI_Get(&got, 1, MPI_INT, 1, 0, 1, MPI_INT, win);
+        else if (verb == 2)
+            error = MPI_Accumulate(&value, 1, MPI_INT, 1, 0, 1, MPI_INT, MPI_SUM, win);
+        else if (verb == 3)
+            error = MPI_Get_accumulate(&value, 1, MPI_INT, &got, 1, MPI_INT, 1, 0, 1, MPI_INT,
+                                       MPI_SUM, win);
+        else if (verb == 4)
+            error = MPI_Fetch_and_op(&value, &got, MPI_INT, 1, 0, MPI_SUM, win);
+        else if (verb == 5)
+            error = MPI_Compare_and_swap(&value, &compared, &got, MPI_INT, 1, 0, win);
+        else if (verb == 6)
+            error = MPI_Rput(&value, 1, MPI_INT, 1, 0, 1, MPI_INT, win, &request);
+        else if (verb == 7)
+            error = MPI_Rget(&got, 1, MPI_INT, 1, 0, 1, MPI_INT, win, &request);
+        else if (verb == 8)
+            error = MPI_Raccumulate(&value, 1, MPI_INT, 1, 0, 1, MPI_INT, MPI_SUM, win, &request);
+        else
+            error = MPI_Rget_accumulate(&value, 1, MPI_INT, &got, 1, MPI_INT, 1, 0, 1, MPI_INT,
+                                        MPI_SUM, win, &request);
+        expect(error == MPIX_ERR_PROC_FAILED && got == 3 && request == MPI_REQUEST_NULL,
+               "access %d gave %d and %d", verb, error, got);
+    }
+    MPI_Win_unlock_all(win);
+    expect_ok(MPI_Win_free(&win));
+}
+
 /* Where errors are fatal a receive from the failed waits for ever, as it did before. */
 static void fatal(int rank, int size)
 {
@@ -514,6 +627,9 @@ int main(void)
                      WORLD_SIZES(3, 5));
     world_test_sizes("what the failed had sent is received", what_was_sent_is_there, WORLD_BUFFERS,
                      WORLD_SIZES(2, 4));
+    crowds();
+    world_test_sizes("who freed a window after a failure has no memory for others",
+                     who_left_a_window, WORLD_ANY, WORLD_SIZES(3));
     world_outcome_is("where errors are fatal who waits for the failed waits for ever",
                      world_options(3), fatal, OUTCOME_DEADLOCK);
     return tap_done();

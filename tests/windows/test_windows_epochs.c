@@ -44,6 +44,7 @@ enum verb {
 struct step {
     enum verb verb;
     int target, group, assertion[RANKS];
+    bool only_reads; /* what fetches: by MPI_NO_OP */
 };
 
 struct model {
@@ -232,7 +233,8 @@ static void move_owned(struct model *model, const struct step *step)
 {
     static const int regions[] = {[PUT] = 1, [GET] = 1, [ADD] = 1, [FETCH] = 2, [SWAP] = 3};
     if (step->verb <= SWAP)
-        model->owned[step->target] += regions[step->verb];
+        model->owned[step->target] +=
+            regions[step->verb] - (step->verb == FETCH && step->only_reads);
     else if (step->verb == FLUSH || step->verb == FLUSH_LOCAL || step->verb == UNLOCK)
         free_owned(model, step->target);
     else if (is_flush(step->verb) || step->verb == FENCE || step->verb == COMPLETE ||
@@ -294,6 +296,7 @@ static struct step step_new(uint64_t *dice, const struct model *model)
         step.verb = odd < 2 ? LOCK : FENCE;
     odd = dice_below(dice, 12);
     step.target = (int)dice_below(dice, RANKS);
+    step.only_reads = dice_below(dice, 3) == 0;
     step.group = (int)dice_below(dice, 1 << RANKS) & ~(1 << ACTOR);
     if (has_target(step.verb) && odd == 0)
         step.target = MPI_PROC_NULL;
@@ -364,7 +367,8 @@ static void tell_right(struct scene *scene, const struct model *model, const str
                        int at)
 {
     bool mine = step->assertion[ACTOR] & MPI_MODE_NOCHECK;
-    bool changes = is_access(step->verb) && step->verb != GET && step->verb != RGET;
+    bool changes = is_access(step->verb) && step->verb != GET && step->verb != RGET &&
+                   !(step->verb == FETCH && step->only_reads);
     int at_target = 1 << (step->target >= 0 ? step->target : 0);
     bool locked = model->state == ALL || (model->state == LOCKED && (model->held >> ACTOR & 1));
     if (step->verb == POST && locked)
@@ -377,9 +381,7 @@ static void tell_right(struct scene *scene, const struct model *model, const str
                  mine ? "asserts MPI_MODE_NOCHECK, but the matching MPI_Win_post does not"
                       : "does not assert MPI_MODE_NOCHECK, but the matching MPI_Win_post does");
     bool fenced = (model->state == FENCED || model->state == USED) && (model->no_put & at_target);
-    /* A swap is looked at by the epoch alone. */
-    if (changes && step->verb != SWAP &&
-        (fenced || (model->state == STARTED && (model->posted_no_put & at_target))))
+    if (changes && (fenced || (model->state == STARTED && (model->posted_no_put & at_target))))
         tell(scene, ACTOR, at, "B005", "asserted MPI_MODE_NOPUT until the next");
 }
 
@@ -417,7 +419,7 @@ static int call(const struct step *step, MPI_Group all, MPI_Win win)
     case ADD:
         return MPI_Accumulate(v, 1, MPI_INT, t, 1, 1, MPI_INT, MPI_SUM, win);
     case FETCH:
-        return MPI_Fetch_and_op(v, got, MPI_INT, t, 1, MPI_SUM, win);
+        return MPI_Fetch_and_op(v, got, MPI_INT, t, 1, step->only_reads ? MPI_NO_OP : MPI_SUM, win);
     case SWAP:
         return MPI_Compare_and_swap(v, v, got, MPI_INT, t, 1, win);
     case RPUT:
