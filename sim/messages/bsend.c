@@ -6,6 +6,7 @@
 #include "sim/worlds/error.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,7 +103,7 @@ static int attach(const char *function, void *buffer, MPI_Count size)
     if (rank->bsend)
         return sim_error_raise(MPI_COMM_NULL, MPI_ERR_BUFFER, function,
                                "a buffer is attached already: detach it first");
-    if (size < 0)
+    if (size < 0 && buffer != MPI_BUFFER_AUTOMATIC) /* whose size does not matter */
         return sim_error_raise(MPI_COMM_NULL, MPI_ERR_ARG, function,
                                "size is %lld: it must not be negative", (long long)size);
     if (!buffer && size)
@@ -110,7 +111,7 @@ static int attach(const char *function, void *buffer, MPI_Count size)
     rank->bsend = calloc(1, sizeof *rank->bsend);
     assert(rank->bsend && "out of memory for an attached buffer");
     rank->bsend->buffer = buffer;
-    rank->bsend->size = (size_t)size;
+    rank->bsend->size = size < 0 ? 0 : (size_t)size;
     return MPI_SUCCESS;
 }
 
@@ -173,7 +174,7 @@ int PMPI_Buffer_detach(void *address, int *size)
 {
     MPI_Count wide = 0;
     int error = detach("Buffer_detach", address, &wide);
-    *size = (int)wide;
+    *size = wide > INT_MAX ? MPI_UNDEFINED : (int)wide;
     return error;
 }
 

@@ -210,7 +210,7 @@ static inline struct sim_message *message_new(const struct sim_comm *comm, int t
     message->tag = tag;
     message->sender = NULL;
     message->context = comm->context;
-    message->receiver = NULL;
+    message->taken_by = NULL;
     message->buffered_by = NULL;
     message->bytes = bytes;
     message->block = block;

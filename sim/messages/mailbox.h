@@ -25,7 +25,7 @@ struct sim_message {
     struct sim_request
         *sender; /* not yet complete send whose buffer holds the data; NULL: the data follow */
     struct sim_context *context;
-    struct sim_rank *receiver;    /* of an MPI_Message */
+    struct sim_comm *taken_by;    /* an MPI_Message: where the probe asked; outlives its handle */
     struct sim_rank *buffered_by; /* whose attached buffer it occupies, NULL */
     size_t bytes, block;          /* payload; size of this block */
     _Alignas(16) char data[];

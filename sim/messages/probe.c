@@ -104,7 +104,7 @@ static int probe(const struct sim_point *point, int flags, struct sim_message **
         if (flags & TAKING) {
             sim_mailbox_remove_message(context, comm->rank, message);
             message->magic = SIM_MAGIC_MESSAGE;
-            message->receiver = rank;
+            message->taken_by = comm;
         }
     } else {
         if (rank->world->troubled)
@@ -221,11 +221,13 @@ static int matched_receive(const char *function, void *buffer, MPI_Count count, 
     if (!rank)
         return MPI_ERR_OTHER;
     struct sim_message *message = sim_handle_object((void *)*handle, SIM_MAGIC_MESSAGE);
-    if (*handle != MPI_MESSAGE_NO_PROC && (!message || message->receiver != rank))
+    if (*handle != MPI_MESSAGE_NO_PROC && (!message || message->taken_by->owner != rank))
         return sim_error_raise(MPI_COMM_NULL, MPI_ERR_REQUEST, function, "message is %s",
                                *handle == MPI_MESSAGE_NULL ? "MPI_MESSAGE_NULL"
                                                            : "not a matched message of this rank");
-    MPI_Comm comm = MPI_COMM_SELF; /* only for the checks of buffer, count and type */
+    /* For the checks of buffer, count and type, and whose errors these are. */
+    bool has_comm = message && message->taken_by->magic == SIM_MAGIC_COMM;
+    MPI_Comm comm = has_comm ? sim_comm_handle(message->taken_by) : MPI_COMM_SELF;
     struct sim_point point = {function, buffer, count, type, MPI_PROC_NULL, 0, comm};
     int error = sim_point_receive_check(&point, receive);
     if (error)
@@ -266,7 +268,7 @@ static int mrecv(void *buffer, MPI_Count count, MPI_Datatype type, MPI_Message *
     sim_request_status(&receive, status);
     if (!receive.error)
         return MPI_SUCCESS;
-    return sim_error_raise(MPI_COMM_NULL, MPI_ERR_TRUNCATE, "Mrecv",
+    return sim_error_raise(sim_comm_handle(receive.comm), MPI_ERR_TRUNCATE, "Mrecv",
                            "the message is longer than the receive buffer");
 }
 

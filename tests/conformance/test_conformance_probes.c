@@ -132,6 +132,70 @@ static void nobody_has_empty_messages(int rank, int size)
     expect(status.MPI_SOURCE == MPI_PROC_NULL, "source %d", status.MPI_SOURCE);
 }
 
+/* ---- whose errors those of a message in hand are ---- */
+
+/* Of each rank: 1 for each call of the copy's handler, 100 for the world's. */
+static int handled[16];
+static void by_copy(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm, (void)code;
+    handled[MPIX_World_rank()] += 1;
+}
+
+static void by_others(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm, (void)code;
+    handled[MPIX_World_rank()] += 100;
+}
+
+/* A message is one of its communicator, and so are the errors of receiving it: a message that is too long, a
+ * negative count, a datatype that is none; where the communicator is gone, nobody's but the world's and the rank's own. */
+static void errors_of_messages_in_hand(int rank, int size)
+{
+    enum { WAYS = 4 };
+    MPI_Errhandler copys, others;
+    MPI_Comm_create_errhandler(by_copy, &copys);
+    MPI_Comm_create_errhandler(by_others, &others);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, others);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, others);
+    for (int i = 0; i < 4 * WAYS; i++) {
+        MPI_Comm copy;
+        MPI_Message message;
+        MPI_Request request, sent;
+        int value[2] = {1, 2}, got[2] = {0}, way = i % WAYS;
+        bool later = i / WAYS % 2, gone = i / WAYS / 2;
+        MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+        MPI_Comm_set_errhandler(copy, copys);
+        MPI_Isend(value, 2, MPI_INT, (rank + 1) % size, way, copy, &sent);
+        MPI_Mprobe((rank + size - 1) % size, way, copy, &message, MPI_STATUS_IGNORE);
+        if (gone)
+            MPI_Comm_free(&copy);
+        int count = way == 1 ? 1 : way == 2 ? -1 : 2, error;
+        MPI_Datatype type = way == 3 ? MPI_DATATYPE_NULL : MPI_INT;
+        static const int classes[WAYS] = {MPI_SUCCESS, MPI_ERR_TRUNCATE, MPI_ERR_COUNT,
+                                          MPI_ERR_TYPE};
+        handled[rank] = 0;
+        if (later) {
+            error = MPI_Imrecv(got, count, type, &message, &request);
+            error = error ? error : MPI_Wait(&request, MPI_STATUS_IGNORE);
+        } else {
+            error = MPI_Mrecv(got, count, type, &message, MPI_STATUS_IGNORE);
+        }
+        expect(error == classes[way], "way %d gave %d", way, error);
+        expect(gone || handled[rank] == (way > 0), "way %d, %s: the handlers were called %d", way,
+               later ? "Imrecv" : "Mrecv", handled[rank]);
+        expect((message == MPI_MESSAGE_NULL) == (way < 2), "way %d: the handle", way);
+        if (way >= 2) /* it is there still */
+            MPI_Mrecv(got, 2, MPI_INT, &message, MPI_STATUS_IGNORE);
+        expect(got[0] == 1 && (got[1] == 2 || way == 1), "%d %d came", got[0], got[1]);
+        MPI_Wait(&sent, MPI_STATUS_IGNORE);
+        if (!gone)
+            MPI_Comm_free(&copy);
+    }
+    MPI_Errhandler_free(&copys);
+    MPI_Errhandler_free(&others);
+}
+
 static void probes_tell_communicators_apart(int rank, int size)
 {
     (void)size;
@@ -214,6 +278,8 @@ int main(void)
                WORLD_ANY);
     world_test("matched probes of MPI_PROC_NULL give empty messages", nobody_has_empty_messages,
                WORLD_ANY);
+    world_test("errors of receiving a message in hand are those of its communicator",
+               errors_of_messages_in_hand, WORLD_ANY);
     world_test("probes tell communicators apart", probes_tell_communicators_apart, WORLD_ANY);
     world_test("Waitany and Testany in a loop hear of every request", waiting_is_fair,
                WORLD_BUFFERS | WORLD_DEFAULT);

@@ -1,6 +1,8 @@
 /* Arguments of messages, probes, requests, statuses, partitions and buffers: see borders.h. */
 #include "tests/mpi/borders.h"
 
+#include <limits.h>
+
 enum { SENDS = 16, RECEIVES = 12 };
 
 /* Starts a send that is complete at once where its peer is nobody; ends it. */
@@ -400,6 +402,22 @@ static void buffers_have_borders(int rank, int size)
     expect_ok(MPI_Buffer_attach(room, sizeof room));
     expect_ok(MPI_Buffer_detach(&at, &bytes));
     expect(at == room && bytes == sizeof room, "%d bytes at %p", bytes, at);
+    static const MPI_Count sizes[] = {0, 1, INT_MAX, (MPI_Count)INT_MAX + 1, (MPI_Count)1 << 40};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) { /* nobody looks within */
+        MPI_Count wide = -1;
+        expect_ok(MPI_Buffer_attach_c(room, sizes[i]));
+        expect_ok(MPI_Buffer_detach(&at, &bytes));
+        expect(at == room && bytes == (sizes[i] > INT_MAX ? MPI_UNDEFINED : (int)sizes[i]),
+               "%d bytes of %lld", bytes, (long long)sizes[i]);
+        expect_ok(MPI_Buffer_attach_c(room, sizes[i]));
+        expect_ok(MPI_Buffer_detach_c(&at, &wide));
+        expect(at == room && wide == sizes[i], "%lld bytes", (long long)wide);
+    }
+    for (int given = -1; given < 2; given++) { /* its size is irrelevant */
+        expect_ok(MPI_Buffer_attach(MPI_BUFFER_AUTOMATIC, given));
+        expect_ok(MPI_Buffer_detach(&at, &bytes));
+        expect(at == MPI_BUFFER_AUTOMATIC && bytes >= 0, "%d bytes", bytes);
+    }
     expect_ok(MPI_Buffer_flush());
     still_works(rank, size);
 }
