@@ -489,8 +489,8 @@ static void each_in_a_crowd(int rank, int size)
         for (int r = 1; r < size; r++) {
             if ((int)(failing >> r & 1) != fails)
                 continue;
-            MPI_Send(NULL, 0, MPI_INT, r, BEGINS, MPI_COMM_WORLD);
             got[r] = -1;
+            MPI_Send(NULL, 0, MPI_INT, r, BEGINS, MPI_COMM_WORLD);
             expect_class(MPI_Wait(&requests[r], MPI_STATUS_IGNORE),
                          fails ? MPIX_ERR_PROC_FAILED : MPI_SUCCESS);
             expect(got[r] == (fails ? -1 : r), "from %d: %d", r, got[r]);
