@@ -15,7 +15,7 @@ struct choice_table {
     struct explore_choice *items;
     uint32_t *stamps; /* per item: the set it was last put into */
     size_t count, room, stamp_room;
-    uint32_t *slots; /* by hash: number + 1 */
+    uint32_t *slots; /* by hash: number + 1; half of them stay free, and not many more */
     size_t slot_count;
     uint32_t stamp;
 };

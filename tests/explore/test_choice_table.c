@@ -41,6 +41,21 @@ static void numbers_choices(void)
     tap_ok(!table.items && !table.count && !table.slot_count, "an emptied table is as new");
 }
 
+/* Of choices that are all new: half of the slots stay free, and half as many would be too few. */
+static void keeps_half_free(void)
+{
+    struct choice_table table = {0};
+    unsigned wrong = 0;
+    for (uint32_t i = 0; i < CHOICES; i++) {
+        struct explore_choice choice = choice_at(i);
+        choice_table_number(&table, &choice);
+        wrong += 2 * table.count > table.slot_count;
+        wrong += table.slot_count > 256 && 2 * table.count <= table.slot_count / 2;
+    }
+    tap_is_int(wrong, 0, "half of the slots stay free, and not many more");
+    choice_table_release(&table);
+}
+
 static void stamps_sets(void)
 {
     struct choice_table table = {0};
@@ -103,6 +118,7 @@ static void holds_numbers(void)
 int main(void)
 {
     numbers_choices();
+    keeps_half_free();
     stamps_sets();
     holds_numbers();
     return tap_done();
