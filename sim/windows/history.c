@@ -102,8 +102,6 @@ void sim_history_end(struct sim_win *win)
     sim_history_flush(win->owner);
     sim_history_complete(win, -1);
     free(win->accesses);
-    win->accesses = NULL;
-    win->access_count = win->access_room = 0;
     while (*link && (*link)->win != win)
         link = &(*link)->next;
     struct exposed *found = *link;
