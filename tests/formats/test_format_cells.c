@@ -241,8 +241,22 @@ static void test_unwanted(void)
     trace_free(trace);
 }
 
+/* Those that the guide tells of, and no more. */
+static void test_known(void)
+{
+    static const char *const names[] = {"jsonl", "csv", "ti", "flight-recorder", "chrome"};
+    enum { COUNT = sizeof names / sizeof *names };
+    for (size_t i = 0; i < COUNT; i++) {
+        const struct format *format = format_at(i);
+        tap_ok(format && !strcmp(format->name, names[i]) && format_by_name(names[i]) == format,
+               "format %zu is %s", i, names[i]);
+    }
+    tap_ok(!format_at(COUNT) && !format_by_name("no format"), "there are no others");
+}
+
 int main(void)
 {
+    test_known();
     test_limits();
     test_unwanted();
     test_long_cells();

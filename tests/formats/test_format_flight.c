@@ -205,6 +205,27 @@ static void test_sizes(void)
     }
 }
 
+/* What is no list of sizes says nothing. */
+static void test_no_sizes(void)
+{
+    static const char *const entries[] = {
+        ENTRY(0, 0, "all_reduce", "null", "completed"),
+        ENTRY(0, 0, "all_reduce", "7", "completed"),
+        ENTRY(0, 0, "all_reduce", "\"[[4]]\"", "completed"),
+        ENTRY(0, 0, "all_reduce", "{\"a\":[4],\"b\":[4]}", "completed"),
+        ENTRY(0, 0, "all_reduce", "true", "completed"),
+        ENTRY(0, 0, "all_reduce", "[]", "completed")};
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
+        char text[1024];
+        struct failure failure = {0};
+        snprintf(text, sizeof text, "{" CONFIG ",\"entries\":[%s]}", entries[i]);
+        struct trace *trace = sample_read("d0", text, &failure);
+        tap_is_int(trace && trace->op_count == 1 ? trace->ops[0].count : -1, 0,
+                   "no elements are told by %zu: %s", i, failure.text);
+        trace_free(trace);
+    }
+}
+
 /* Two groups of the same ranks, messages in turns. Rank 0 has lost the first of each group: so has rank 1 then. */
 static void test_channels(const char *folder)
 {
@@ -816,6 +837,7 @@ int main(void)
     test_one();
     test_messages();
     test_sizes();
+    test_no_sizes();
     if (mkdtemp(folder)) {
         test_folder(folder);
         run("rm -f .hidden dump_rank_1", folder);

@@ -670,6 +670,7 @@ static void in_vain(void)
     struct buffers_header *header = begin_simple(RANKS);
     struct record_op *last = put_waits(0, 2);
     last->state = STATE_POSTED;
+    tap_ok(atomic_load(&header->relieved), "at first ranks wait for room");
     press();
     int looks = 1;
     for (; atomic_load(&header->relieved) && looks < 200; looks++)

@@ -193,9 +193,43 @@ static void fingerprints(void)
     trace_free(trace);
 }
 
+/* How a finding is seen again: as it says itself, else by its witness where that is kept, else by the run. */
+static void replays(void)
+{
+    static const struct {
+        const char *said; /* NULL: nothing */
+        bool witness, kept;
+        const char *due;
+    } rows[] = {
+        {NULL, false, false, "run 7"},
+        {NULL, false, true, "run 7"},
+        {NULL, true, false, "run 7"},
+        {NULL, true, true, "run 7 --witness 3"},
+        {"x", false, true, "x"},
+        {"simrun run --seed 4 a.c", false, false, "simrun run --seed 4 a.c"},
+        {"simrun run a.c", true, true, "run 7 --witness 3"},
+        {"a command of thirty-one letters", false, false, "a command of thirty-one letters"},
+        {"a command of thirty-two letters.", false, false, "run 7"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct findings findings;
+        char text[32];
+        findings_init(&findings);
+        struct finding *finding = findings_add(&findings, "D001", "a");
+        finding_detail(finding, "before\n");
+        if (rows[i].said)
+            finding_repeated_by(finding, rows[i].said);
+        finding_detail(finding, "after\n");
+        finding->witness = rows[i].witness ? strdup("w") : NULL;
+        tap_is_str(finding_replay(finding, 3, "run 7", rows[i].kept, text, sizeof text),
+                   rows[i].due, "finding %zu is seen again", i);
+        findings_release(&findings);
+    }
+}
+
 int main(void)
 {
     order();
+    replays();
     folding();
     fingerprints();
     return tap_done();

@@ -272,6 +272,88 @@ static void no_runs_are_told(void)
     store_close(store);
 }
 
+/* ---- files that go while they are open ---- */
+
+enum loss { STAYS, REMOVED, MOVED, ITS_FOLDERS, REPLACED, SHUT_OUT, LOSSES };
+
+static bool put_text(const char *path)
+{
+    FILE *out = fopen(path, "w");
+    return out && fputs("mine", out) >= 0 && fclose(out) == 0;
+}
+
+/* The file and its folders deep in `folder`; those that are there. */
+static void clear(void)
+{
+    static const char *const names[] = {"a/b/c/lost.db", "a/b/c/lost.db-wal", "a/b/c/lost.db-shm",
+                                        "a/b/c/lost.db-journal", "moved.db"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        unlink(file(names[i]));
+    rmdir(file("a/b/c"));
+    rmdir(file("a/b"));
+    rmdir(file("a"));
+}
+
+static void lose(enum loss loss, const char *path)
+{
+    if (loss == MOVED)
+        rename(path, file("moved.db"));
+    else if (loss != STAYS)
+        unlink(path);
+    if (loss == ITS_FOLDERS || loss == SHUT_OUT)
+        clear();
+    if (loss == SHUT_OUT) /* something else stands where a folder was */
+        put_text(file("a"));
+    if (loss == REPLACED)
+        put_text(path);
+}
+
+static int64_t runs_in(const char *path)
+{
+    struct failure failure = {0};
+    struct store *store = store_open(path, STORE_READ, &failure);
+    int64_t count = store ? number(store, "SELECT count(*) FROM runs") : -1;
+    store_close(store);
+    return count;
+}
+
+/* The runs that were in the file and those that follow are in one at the same path; beside it, where somebody else's stands there now. */
+static void files_are_made_anew(void)
+{
+    static const char *const names[] = {"stays",       "is removed",
+                                        "is moved",    "goes with its folders",
+                                        "is replaced", "cannot be made"};
+    for (int loss = 0; loss < LOSSES; loss++) {
+        const struct store_run run = {.scenario = "x", .ranks = 1};
+        struct failure failure = {0};
+        char path[128], beside[200];
+        mkdir(file("a"), 0777);
+        mkdir(file("a/b"), 0777);
+        mkdir(file("a/b/c"), 0777);
+        snprintf(path, sizeof path, "%s", file("a/b/c/lost.db"));
+        snprintf(beside, sizeof beside, "%s.rescued-%ld", path, (long)getpid());
+        struct store *store = store_open(path, STORE_WRITE, &failure);
+        bool good = store && store_run_begin(store, &run, &failure);
+        lose((enum loss)loss, path);
+        if (loss == SHUT_OUT) {
+            good = good && !store_run_begin(store, &run, &failure) &&
+                   strstr(failure.text, "could not be made anew");
+            unlink(file("a"));
+        }
+        good = good && store_run_begin(store, &run, &failure);
+        const char *told = store ? store_rescued(store) : NULL;
+        good = good && (loss == STAYS ? told == NULL
+                                      : told && strstr(told, loss == REPLACED ? beside : "anew"));
+        store_close(store);
+        tap_ok(good, "a file that %s: %s", names[loss], failure.text);
+        tap_is_int(runs_in(loss == REPLACED ? beside : path), 2, "both runs are in one file");
+        if (loss == REPLACED)
+            tap_is_int(runs_in(path), -1, "what stands there now stays");
+        unlink(beside);
+        clear();
+    }
+}
+
 int main(void)
 {
     struct failure failure = {0};
@@ -287,6 +369,7 @@ int main(void)
     store_close(store);
     runs_are_told();
     no_runs_are_told();
+    files_are_made_anew();
     static const char *const names[] = {"small.db", "runs.db", "none.db"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         unlink(file(names[i]));

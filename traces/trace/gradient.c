@@ -27,8 +27,8 @@ void trace_answers_text(const struct trace_answers *answers, const char *noun, c
     size_t all = answers->right + answers->wrong + answers->undecided;
     int used =
         snprintf(text, size, "%zu of %zu%s%s right", answers->right, all, *noun ? " " : "", noun);
-    if (used > 0 && (size_t)used < size && answers->wrong && answers->undecided)
+    if ((size_t)used < size && answers->wrong && answers->undecided)
         used += snprintf(text + used, size - (size_t)used, ", %zu wrong", answers->wrong);
-    if (used > 0 && (size_t)used < size && answers->undecided)
+    if ((size_t)used < size && answers->undecided)
         snprintf(text + used, size - (size_t)used, ", %zu undecided", answers->undecided);
 }
