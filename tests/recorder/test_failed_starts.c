@@ -6,7 +6,7 @@
 #include <mpi.h>
 #include <string.h>
 
-enum { ROUNDS = 40, PAIRS = 4, STARTS = ROUNDS * 4 * PAIRS };
+enum { ROUNDS = 40, PAIRS = 4, STARTS = ROUNDS * 4 * PAIRS + 2 };
 
 enum kind { PLAIN, SYNCHRONOUS, BUFFERED, READY, SENDS };
 
@@ -121,11 +121,33 @@ static bool round_of(void)
 
 static bool told_well;
 
+/* A list of partitions that is not there is refused, and marks none. */
+static bool lists_at_null(void)
+{
+    enum { PARTS = 3 };
+    int out[PARTS] = {1, 2, 3}, in[PARTS] = {0}, all[PARTS] = {2, 0, 1};
+    MPI_Request send, receive;
+    MPI_Psend_init(out, PARTS, 1, MPI_INT, 0, 9, MPI_COMM_SELF, MPI_INFO_NULL, &send);
+    MPI_Precv_init(in, PARTS, 1, MPI_INT, 0, 9, MPI_COMM_SELF, MPI_INFO_NULL, &receive);
+    MPI_Start(&receive);
+    MPI_Start(&send);
+    bool refused = MPI_Pready_list(PARTS, NULL, send) != MPI_SUCCESS;
+    me.started[me.starts++] = (struct started){OP_IRECV, 9, MPI_SUCCESS};
+    me.started[me.starts++] = (struct started){OP_ISSEND, 9, MPI_SUCCESS};
+    MPI_Pready_list(PARTS, all, send);
+    MPI_Wait(&send, MPI_STATUS_IGNORE);
+    MPI_Wait(&receive, MPI_STATUS_IGNORE);
+    MPI_Request_free(&send);
+    MPI_Request_free(&receive);
+    return refused && memcmp(in, out, sizeof in) == 0;
+}
+
 static int enter(void *recording, int rank)
 {
     recording_rank_begin(recording);
     MPI_Init(NULL, NULL);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     for (int i = 0; i < PAIRS; i++) {
         static int (*const makes[SENDS])(const void *, int, MPI_Datatype, int, int, MPI_Comm,
                                          MPI_Request *) = {MPI_Send_init, MPI_Ssend_init,
@@ -136,6 +158,7 @@ static int enter(void *recording, int rank)
     }
     for (int i = 0; i < ROUNDS; i++)
         told_well = round_of() && told_well;
+    told_well = lists_at_null() && told_well;
     for (int i = 0; i < PAIRS; i++) {
         MPI_Request_free(&me.sends[i]);
         MPI_Request_free(&me.receives[i]);
