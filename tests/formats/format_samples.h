@@ -30,12 +30,14 @@ static inline bool sample_refused(const char *name, const void *data, size_t siz
     return refused;
 }
 
-static inline char *sample_write(const struct trace *trace, const char *format, size_t *size)
+/* With findings, or NULL; free it. NULL: it cannot be written. */
+static inline char *sample_told(const struct trace *trace, const struct findings *findings,
+                                const char *format, size_t *size)
 {
     char *text = NULL;
     FILE *out = open_memstream(&text, size);
     struct failure failure = {0};
-    if (!format_write(trace, NULL, format, out, &failure)) {
+    if (!format_write(trace, findings, format, out, &failure)) {
         fclose(out);
         free(text);
         tap_note("%s", failure.text);
@@ -43,6 +45,20 @@ static inline char *sample_write(const struct trace *trace, const char *format, 
     }
     fclose(out);
     return text;
+}
+
+static inline char *sample_write(const struct trace *trace, const char *format, size_t *size)
+{
+    return sample_told(trace, NULL, format, size);
+}
+
+/* How often a text holds some words. */
+static inline int sample_count(const char *text, const char *words)
+{
+    int count = 0;
+    for (const char *at = text; at && (at = strstr(at, words)); at++)
+        count++;
+    return count;
 }
 
 static inline uint32_t sample_below(uint64_t *state, uint32_t limit)

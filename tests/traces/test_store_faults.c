@@ -4,12 +4,10 @@
  * The same body is repeated with the n-th call failing, n growing, until it passes untouched. After
  * each failure the file must open, be whole, and hold the runs that were there before. */
 #include "tests/tap.h"
+#include "tests/traces/store_files.h"
 
-#include "recorder/recording.h"
-#include "traces/store/store.h"
-
-#include <sqlite3.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -203,7 +201,7 @@ static struct trace *sample(void)
 }
 
 static const struct trace *trace;
-static char path[64];
+static char path[128];
 
 /* What fails: everything a run does with the store. Returns 0 or the code of the failure. */
 static int body(struct failure *failure)
@@ -220,17 +218,6 @@ static int body(struct failure *failure)
            : failure->code;
     store_close(store);
     return code;
-}
-
-static long number(struct store *store, const char *sql)
-{
-    sqlite3_stmt *statement = NULL;
-    long value = -1;
-    if (sqlite3_prepare_v2(store_handle(store), sql, -1, &statement, NULL) == SQLITE_OK &&
-        sqlite3_step(statement) == SQLITE_ROW)
-        value = (long)sqlite3_column_int64(statement, 0);
-    sqlite3_finalize(statement);
-    return value;
 }
 
 static void repeat(const char *what, bool with_allocations)
@@ -274,11 +261,9 @@ static void repeat(const char *what, bool with_allocations)
 
 static void read_only(void)
 {
-    char folder[80], inside[96];
+    const char *shut = file("shut"), *inside = file("shut/x.db");
     struct failure failure = {0};
-    snprintf(folder, sizeof folder, "%s.d", path);
-    mkdir(folder, 0500);
-    snprintf(inside, sizeof inside, "%s/x.db", folder);
+    mkdir(shut, 0500);
     if (geteuid() == 0) {
         tap_skip(1, "root may write everywhere");
     } else {
@@ -287,7 +272,7 @@ static void read_only(void)
                "a read-only folder is an error with the path: %s", failure.text);
         store_close(store);
     }
-    rmdir(folder);
+    rmdir(shut);
 }
 
 int main(void)
@@ -295,7 +280,10 @@ int main(void)
     memory_install();
     sqlite3_initialize();
     shim_install();
-    snprintf(path, sizeof path, "/tmp/simrun-faults-%ld.db", (long)getpid());
+    snprintf(folder, sizeof folder, "/tmp/simrun-faults.XXXXXX");
+    if (!tap_ok(mkdtemp(folder) != NULL, "a folder for databases is made"))
+        return tap_done();
+    snprintf(path, sizeof path, "%s", file("faults.db"));
     struct trace *made = sample();
     trace = made;
     repeat("a failing file", false);
@@ -303,5 +291,6 @@ int main(void)
     read_only();
     trace_free(made);
     unlink(path);
+    rmdir(folder);
     return tap_done();
 }
