@@ -60,10 +60,9 @@ static struct mail *gather_mail(const struct check_plan *plan, const struct plan
         const struct trace_op *op = &trace->ops[index];
         if (check_class(op) != class)
             continue;
+        /* Who is not a rank has channels of his own. */
         int32_t peer = class == CLASS_SEND ? op->peer : source_of(trace, options, index);
-        if (peer < 0)
-            continue;
-        uint64_t rank = op->rank, other = (uint64_t)peer;
+        uint64_t rank = op->rank, other = (uint32_t)peer;
         mail = check_grow(mail, &room, *count + 1, sizeof *mail);
         mail[(*count)++] =
             (struct mail){.channel = class == CLASS_SEND ? rank << 32 | other : other << 32 | rank,

@@ -54,6 +54,7 @@ struct step {
 
 struct plan {
     int ranks, length[RANKS_MAX];
+    bool ran; /* else it is a plan: nothing has shown that collectives go on without the others */
     struct step steps[RANKS_MAX][OPS_MAX];
 };
 
@@ -144,7 +145,7 @@ static void add_waits(struct plan *plan, int rank)
 /* Each message has a receive that could take it; in what order ranks do these things is by chance. */
 static struct plan plan_new(uint64_t seed)
 {
-    struct plan plan = {.ranks = 3};
+    struct plan plan = {.ranks = 3, .ran = seed % 5 > 0};
     dice = seed;
     plan.ranks += below(2);
     int messages = 3 + below(MESSAGES_MAX - 2), starts = below(2);
@@ -210,9 +211,10 @@ struct state {
 
 struct search {
     const struct plan *plan;
-    bool eager; /* no send waits without need */
-    bool free;  /* no collective does */
-    bool some;  /* else: whether somebody may go on */
+    bool eager;      /* no send waits without need */
+    bool free;       /* no collective does */
+    bool some;       /* else: whether somebody may go on */
+    bool some_calls; /* in a collective, too */
     bool hangs, too_large;
     struct state *seen, *ends;
     size_t seen_count, end_count;
@@ -406,7 +408,7 @@ static void loosen(struct search *search, struct state state, int rank)
     int which = step->verb == WAIT ? step->peer : state.at[rank];
     step = &steps[which];
     bool may = step->verb == SEND || step->verb == ISEND ||
-               (step->verb >= BARRIER && has_data(&state, rank, step));
+               (search->some_calls && step->verb >= BARRIER && has_data(&state, rank, step));
     if (!may)
         return;
     if (step->verb >= BARRIER)
@@ -458,6 +460,7 @@ static struct search search_all(const struct plan *plan, bool eager, bool free, 
                             .eager = eager,
                             .free = free,
                             .some = some,
+                            .some_calls = some && plan->ran,
                             .seen = seen_states,
                             .ends = end_states,
                             .index = state_index};
@@ -549,6 +552,7 @@ static bool says_hang(const struct plan *plan, const struct state *end, bool *to
     struct findings findings;
     for (int rank = 0; rank < plan->ranks; rank++)
         write_down(&p, plan, end, rank);
+    p.trace->outcome = plan->ran ? OUTCOME_FINISHED : OUTCOME_IMPORTED;
     program_finish(&p);
     check_options_init(&options);
     findings_init(&findings);

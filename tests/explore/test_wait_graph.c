@@ -318,6 +318,48 @@ static void many_requests(void)
             }
 }
 
+/* Rank 0 stands in a call on a window, of which rank 1 has a lock, or gave it back; rank 2 may be named. */
+static void calls_on_windows(void)
+{
+    static const enum op_kind kinds[] = {OP_WIN_LOCK, OP_WIN_LOCK_ALL, OP_WIN_UNLOCK, OP_WIN_START,
+                                         OP_WIN_WAIT, OP_WIN_COMPLETE, OP_WIN_FLUSH};
+    unsigned wrong = 0;
+    for (unsigned i = 0; i < 7 * 2 * 2 * 2; i++) {
+        enum op_kind kind = kinds[i % 7];
+        bool all = i / 7 % 2, back = i / 14 % 2;
+        bool locks = kind == OP_WIN_LOCK || kind == OP_WIN_LOCK_ALL;
+        bool names = kind == OP_WIN_START || kind == OP_WIN_WAIT;
+        int peer = locks ? 0 /* the target */ : i / 28 ? 2 : TRACE_NONE;
+        struct program p = program_new(3);
+        struct check_options options;
+        struct check_context context;
+        struct wait_graph graph;
+        program_p2p(&p, 1, all ? OP_WIN_LOCK_ALL : OP_WIN_LOCK, all ? TRACE_NONE : 0, 0, 1);
+        if (back)
+            program_p2p(&p, 1, all ? OP_WIN_UNLOCK_ALL : OP_WIN_UNLOCK, all ? TRACE_NONE : 0, 0, 2);
+        uint32_t stands =
+            program_p2p(&p, 0, kind, kind == OP_WIN_LOCK_ALL ? TRACE_NONE : peer, 0, 3);
+        p.trace->ops[stands].state = STATE_BLOCKED;
+        p.trace->rank_info[0].state = RANK_BLOCKED;
+        p.trace->rank_info[1].state = p.trace->rank_info[2].state = RANK_RUNNING;
+        p.trace->outcome = OUTCOME_DEADLOCK;
+        program_finish(&p);
+        check_options_init(&options);
+        check_context_init(&context, p.trace, &options);
+        wait_graph_init(&graph, &context);
+        uint32_t whom = locks && !back ? 1 : names && peer == 2 ? 2 : TRACE_NO;
+        uint32_t edge = graph.nodes[0].edge;
+        wrong += (edge == TRACE_NO ? TRACE_NO : graph.edges[edge].to) != whom ||
+                 (edge != TRACE_NO && graph.edges[edge].next != TRACE_NO) ||
+                 graph.nodes[0].goes != (whom != TRACE_NO);
+        wait_graph_release(&graph);
+        check_context_release(&context);
+        trace_free(p.trace);
+    }
+    tap_is_int(wrong, 0,
+               "who waits for a lock waits for who has it, who starts or waits for whom it names");
+}
+
 static void many_ranks(void)
 {
     for (uint32_t ended = 1500; ended <= 3000; ended += 1500) {
@@ -334,6 +376,7 @@ int main(void)
     random_meetings();
     without_communicator();
     many_requests();
+    calls_on_windows();
     many_ranks();
     return tap_done();
 }

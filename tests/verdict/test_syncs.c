@@ -1,5 +1,8 @@
 /* What ranks learn of each other through windows (checker/replay/syncs.h), of random programs, against
- * a plain list: found by the operation that learns, and by the one it learns of. */
+ * a plain list: found by the operation that learns, and by the one it learns of. And a replay that is told of it: of random
+ * programs in which all came in some order, none begins before what it has learnt of has begun; where what is said to have been learnt
+ * is in no order, everybody ends all the same. */
+#include "checker/replay/replay.h"
 #include "checker/replay/syncs.h"
 #include "tests/checker/check_program.h"
 #include "tests/dice.h"
@@ -65,6 +68,93 @@ static bool same(const struct check_syncs *syncs, const struct told *told, uint3
     return true;
 }
 
+/* ---- in a replay ---- */
+
+enum { CALLS = 24, LEARNT = 12 };
+
+struct seen {
+    uint32_t begun[CALLS + 1], passed[CALLS + 1], count; /* as the n-th event of all, 0: never */
+};
+
+static void note(void *context, uint32_t op, bool passed)
+{
+    struct seen *seen = context;
+    seen->count++;
+    seen->begun[op] = seen->begun[op] ? seen->begun[op] : seen->count;
+    seen->passed[op] = passed ? seen->count : seen->passed[op];
+}
+
+/* Calls come in one order; a rank that started or waited may then have learnt of what others had begun, or, `wild`, of anything. Eager
+ * messages go from earlier to later ones. */
+static struct program program_learning(uint64_t *state, bool wild)
+{
+    struct program p = program_new(RANKS);
+    uint32_t count[RANKS] = {0}, mail[RANKS][RANKS] = {{0}};
+    enum op_kind last[RANKS] = {OP_NONE};
+    for (uint32_t i = 0; i < CALLS; i++) {
+        uint32_t rank = dice_below(state, RANKS), peer = (rank + 1 + dice_below(state, 2)) % RANKS;
+        uint32_t what = dice_below(state, 6);
+        enum op_kind kind = what == 0                          ? OP_SEND
+                            : what < 3 && mail[peer][rank] > 0 ? OP_RECV
+                                                               : kinds[dice_below(state, 5)];
+        bool learns = last[rank] == OP_WIN_START || last[rank] == OP_WIN_WAIT;
+        struct trace_sync sync = {.rank = rank, .op = count[rank], .peer = peer};
+        for (uint32_t k = dice_below(state, 3); learns && k > 0; k--) {
+            if (!wild && !count[sync.peer])
+                continue;
+            sync.peer_op = dice_below(state, wild ? OPS : count[sync.peer]);
+            trace_add_sync(p.trace, &sync);
+            sync.peer = RANKS - rank - peer; /* the third */
+        }
+        if (kind == OP_SEND || kind == OP_RECV)
+            program_p2p(&p, rank, kind, (int)peer, 0, (int)i + 1);
+        else
+            program_collective(&p, rank, kind, p.world, 0, (int)i + 1);
+        mail[rank][peer] += kind == OP_SEND;
+        mail[peer][rank] -= kind == OP_RECV;
+        last[rank] = kind;
+        count[rank]++;
+    }
+    program_finish(&p);
+    return p;
+}
+
+static void replays(bool wild)
+{
+    unsigned early = 0, stuck = 0, missed = 0, learnt = 0;
+    for (uint64_t seed = 1; seed <= PROGRAMS; seed++) {
+        uint64_t state = seed;
+        struct program p = program_learning(&state, wild);
+        struct check_options options;
+        struct check_context context;
+        struct check_plan plan;
+        struct check_replay replay;
+        struct check_syncs syncs;
+        struct seen seen = {.count = 0};
+        check_options_init(&options);
+        check_context_init(&context, p.trace, &options);
+        check_plan_init(&plan, &context, &(struct plan_options){0});
+        check_syncs_init(&syncs, p.trace);
+        check_replay_watch(&plan, CHECK_EAGER,
+                           &(struct replay_watch){.event = note, .context = &seen, .syncs = &syncs},
+                           &replay);
+        for (uint32_t op = 0; op < p.trace->op_count; op++)
+            missed += !seen.passed[op] || seen.passed[op] < seen.begun[op];
+        for (size_t i = 0; i < syncs.count && !wild; i++)
+            early += seen.begun[syncs.items[i].op] < seen.begun[syncs.items[i].source];
+        stuck += replay.stuck;
+        learnt += (unsigned)syncs.count;
+        check_replay_release(&replay);
+        check_syncs_release(&syncs);
+        check_plan_release(&plan);
+        check_context_release(&context);
+        trace_free(p.trace);
+    }
+    tap_is_int(early, 0, "none begins before what it has learnt of has begun");
+    tap_is_int(stuck + missed, 0, "and everybody ends%s", wild ? ", though it is in no order" : "");
+    tap_ok(learnt > PROGRAMS, "%u were learnt", learnt);
+}
+
 int main(void)
 {
     unsigned wrong = 0, most = 0;
@@ -96,5 +186,7 @@ int main(void)
     }
     tap_is_int(wrong, 0, "what is learned through windows is found by either side");
     tap_ok(most > 8, "and there is enough of it (%u)", most);
+    replays(false);
+    replays(true);
     return tap_done();
 }
