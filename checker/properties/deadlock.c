@@ -169,6 +169,26 @@ static uint32_t op_held(const struct wait_graph *graph, const uint32_t *path, si
                : TRACE_NO;
 }
 
+/* How many besides the next rank the one at `at` may be served by, if it waits for anybody. */
+static unsigned others_of_any(const struct wait_graph *graph, const uint32_t *path, size_t length,
+                              size_t at)
+{
+    uint32_t ranks = graph->context->trace->ranks, rank = path[at],
+             next = next_rank(graph, path, length, at);
+    const struct wait_anybody *anybody = NULL;
+    do {
+        anybody = wait_anybody_of(graph, path[at]);
+        at = (at + 1) % length;
+    } while (!anybody && path[at] >= ranks);
+    unsigned others = 0;
+    for (uint32_t e = anybody ? graph->nodes[anybody->node].edge : TRACE_NO; e != TRACE_NO;
+         e = graph->edges[e].next) {
+        uint32_t to = graph->edges[e].to;
+        others += to < ranks && to != rank && to != next && !wait_is_over(graph, to);
+    }
+    return others;
+}
+
 /* One rank of the cycle joins the finding; the first few are also put into words. */
 static void name_in_cycle(struct finding *finding, const struct wait_graph *graph,
                           const uint32_t *path, size_t length, size_t at, bool in_words)
@@ -190,6 +210,11 @@ static void name_in_cycle(struct finding *finding, const struct wait_graph *grap
     finding_detail(finding, "In the cycle: %s%s, waits for rank %u",
                    check_place(trace, op, place, sizeof place), because,
                    next_rank(graph, path, length, at));
+    unsigned others = others_of_any(graph, path, length, at);
+    if (others == 1)
+        finding_detail(finding, " or another one, which stands, too");
+    else if (others)
+        finding_detail(finding, " or any of %u others, which stand, too", others);
     if (held != TRACE_NO)
         finding_detail(finding, ", which must match %s: a batch moves as a whole",
                        check_place(trace, held, place, sizeof place));

@@ -124,30 +124,65 @@ static size_t sort_once(uint32_t *numbers, size_t count)
     return left;
 }
 
+static bool is_among(uint32_t op, const uint32_t *ops, size_t count)
+{
+    return count && bsearch(&op, ops, count, sizeof *ops, check_by_number);
+}
+
+/* The components of the core's ranks: whoever is in one waits for the core in the end, and the core for him, so that
+ * the core alone may not be why he stands. */
+struct knots {
+    uint32_t *components;
+    size_t count;
+};
+
+static bool is_standing(const struct hang *hang, uint32_t rank)
+{
+    const struct wait_node *node = hang->graph ? &hang->graph->nodes[rank] : NULL;
+    return node && !node->goes && node->kind != WAIT_NEVER;
+}
+
+static struct knots knots_of_core(const struct hang *hang)
+{
+    struct knots knots = {check_new(hang->core_count + 1, sizeof *knots.components), 0};
+    for (size_t i = 0; i < hang->core_count; i++)
+        if (is_standing(hang, hang->core[i]))
+            knots.components[knots.count++] = hang->graph->nodes[hang->core[i]].component;
+    knots.count = sort_once(knots.components, knots.count);
+    return knots;
+}
+
+static bool is_of_a_knot(const struct hang *hang, const struct knots *knots, uint32_t rank)
+{
+    return is_standing(hang, rank) &&
+           is_among(hang->graph->nodes[rank].component, knots->components, knots->count);
+}
+
 static void tell_waiting(const struct hang *hang, struct finding *finding)
 {
     const struct trace *trace = hang->context->trace;
+    struct knots knots = knots_of_core(hang);
     unsigned listed = 0, more = 0;
+    bool knot = false;
     for (size_t i = 0; i < hang->waiting_count; i++) {
         uint32_t op = hang->context->blocked[hang->waiting[i]];
         if (op == TRACE_NO)
             continue;
         char place[PLACE_TEXT];
         if (listed++ < PLACES_LISTED_MAX) {
-            finding_detail(finding, "Only waits: %s.\n",
+            finding_detail(finding, "%s: %s.\n",
+                           is_of_a_knot(hang, &knots, hang->waiting[i]) ? "Stands, too"
+                                                                        : "Only waits",
                            check_place(trace, op, place, sizeof place));
             finding_op_add(finding, op, "waits");
         } else {
+            knot |= is_of_a_knot(hang, &knots, hang->waiting[i]);
             more++;
         }
     }
     if (more)
-        finding_detail(finding, "Only wait: %u more ranks.\n", more);
-}
-
-static bool is_among(uint32_t op, const uint32_t *ops, size_t count)
-{
-    return count && bsearch(&op, ops, count, sizeof *ops, check_by_number);
+        finding_detail(finding, "%s: %u more ranks.\n", knot ? "Stand, too" : "Only wait", more);
+    free(knots.components);
 }
 
 /* Those of two lists, each in order, that the finding does not name yet: the first are told, the others counted. */

@@ -78,6 +78,25 @@ static void wildcard_waits(bool alive)
                  : "a wildcard receive hangs when nobody is left to send");
 }
 
+/* Rank 0 takes anybody's message. */
+static void wildcard_knot(uint32_t standing, const char *others)
+{
+    struct program p = program_new(standing + 1);
+    char words[80];
+    set_blocked(&p, 0, program_p2p(&p, 0, OP_RECV, TRACE_ANY, 0, 1));
+    for (uint32_t rank = 1; rank <= standing; rank++)
+        set_blocked(&p, rank, program_p2p(&p, rank, OP_RECV, 0, 0, (int)rank + 1));
+    program_finish(&p);
+    snprintf(words, sizeof words, "at p.c:1, waits for rank 1%s.", others);
+    tap_ok(says(&p, "D001", words), "anybody: %u may still send", standing);
+    for (uint32_t rank = 1; rank <= standing; rank++) {
+        snprintf(words, sizeof words, "%s: rank %u,", rank == 1 ? "In the cycle" : "Stands, too",
+                 rank);
+        tap_ok(says(&p, "D001", words), "rank %u stands, too", rank);
+    }
+    trace_free(p.trace);
+}
+
 static void absent_and_late(void)
 {
     struct program p = program_new(4);
@@ -93,7 +112,7 @@ static void absent_and_late(void)
                 "Rank 0 has finished and is absent: it made 1 collective call on world, this is "
                 "number 2."),
            "an absent rank is named with what it called");
-    tap_ok(says(&p, "D001", "Only waits: rank 3"), "a late rank is told from an absent one");
+    tap_ok(says(&p, "D001", "Stands, too: rank 3"), "a late rank is told from an absent one");
     char codes[64];
     tap_is_str(program_codes(&p, NULL, codes, sizeof codes), "D001", "one hang is one finding");
     trace_free(p.trace);
@@ -460,6 +479,9 @@ int main(void)
     finished_partner();
     wildcard_waits(true);
     wildcard_waits(false);
+    wildcard_knot(1, "");
+    wildcard_knot(2, " or another one, which stands, too");
+    wildcard_knot(5, " or any of 4 others, which stand, too");
     absent_and_late();
     early_finalize();
     waits_on_requests();

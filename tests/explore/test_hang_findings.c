@@ -176,10 +176,24 @@ static unsigned unmatched_wrong(const struct hang_read *hang, const struct findi
            (counted && !strstr(finding->detail, more));
 }
 
-static unsigned waits_wrong(const struct hang_read *hang, const struct finding *finding,
-                            unsigned waits)
+/* Who waits for the core and the core for him: neither alone is why the other one stands. */
+static unsigned knot_of(const struct hang_read *hang, unsigned core, unsigned waits)
 {
-    unsigned wrong = times(finding->detail, "Only waits: ") != bits(waits), seen = 0;
+    unsigned knot = 0;
+    for (uint32_t rank = 0; rank < hang->model->ranks; rank++)
+        for (uint32_t other = 0; other < hang->model->ranks; other++)
+            if (in(waits, rank) && in(core, other) && reaches(hang, rank, other) &&
+                reaches(hang, other, rank))
+                knot |= 1u << rank;
+    return knot;
+}
+
+static unsigned waits_wrong(const struct hang_read *hang, const struct finding *finding,
+                            unsigned core, unsigned waits)
+{
+    unsigned knot = knot_of(hang, core, waits), seen = 0;
+    unsigned wrong = times(finding->detail, "Only waits: ") != bits(waits & ~knot);
+    wrong += times(finding->detail, "Stands, too: ") != bits(knot);
     for (size_t i = 0; i < finding->op_count; i++) {
         uint32_t rank = hang->trace->ops[finding->ops[i].op].rank;
         if (strcmp(finding->ops[i].role, "waits"))
@@ -246,7 +260,8 @@ static unsigned around_wrong(const struct hang_read *hang, const struct finding 
         if (stands && (because || is_astray(hang, rank)))
             waits |= 1u << rank;
     }
-    return waits_wrong(hang, finding, waits) + unmatched_wrong(hang, finding, core, waits, false);
+    return waits_wrong(hang, finding, core, waits) +
+           unmatched_wrong(hang, finding, core, waits, false);
 }
 
 /* Whether the start of a message, or the other half of one request, may be for the rank. */
@@ -480,7 +495,7 @@ static unsigned alone_wrong(const struct hang_read *hang, const struct finding *
 {
     uint32_t rank = speaks_for_all(hang);
     return rank == TRACE_NO || core != 1u << rank ||
-           waits_wrong(hang, finding, hang->standing & ~core) ||
+           waits_wrong(hang, finding, core, hang->standing & ~core) ||
            unmatched_wrong(hang, finding, core, 0, true);
 }
 
