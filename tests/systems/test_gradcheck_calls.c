@@ -8,21 +8,23 @@
  *
  * The call of a product's adjoint is no transpose of the product, whoever wrote it, so that nothing is known of it.
  *
+ * And two messages of one tag, which are told apart by their order.
+ *
  * An adjoint that did not keep the result reduces once more, by the same call or by one that does the same: that answers nothing. */
 #include "tests/diff_world.h"
 
 #include <math.h>
 #include <string.h>
 
-enum call { ALLREDUCE, REDUCE, SCAN, EXSCAN, BLOCKS, PARTS, CALLS };
+enum call { ALLREDUCE, REDUCE, SCAN, EXSCAN, BLOCKS, PARTS, MESSAGES, CALLS };
 static const char *const call_names[CALLS] = {
-    "Allreduce", "Reduce", "Scan", "Exscan", "Reduce_scatter_block", "Reduce_scatter"};
+    "Allreduce", "Reduce", "Scan", "Exscan", "Reduce_scatter_block", "Reduce_scatter", "message"};
 
 enum defect { RIGHT, AFTER, BEFORE, TURNED, DEFECTS };
 static const char *const defect_names[DEFECTS] = {"right", "wrong after the call",
                                                   "wrong before it", "another call"};
 
-enum { RANKS = 4, EACH = 2, N = RANKS * EACH };
+enum { RANKS = 3, EACH = 2, N = RANKS * EACH };
 static const double near_one = 1 + 1e-3;
 
 static struct {
@@ -34,9 +36,23 @@ static struct {
     enum call by; /* the result comes once more */
 } plan;
 
+/* Two messages of one tag to the next rank, or to the one before. */
+static void sent_round(const double *from, double *to, int way, bool exchanged)
+{
+    int rank, half = N / 2, first = exchanged ? half : 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    int target = (rank + way + RANKS) % RANKS, source = (rank - way + RANKS) % RANKS;
+    MPI_Request sent[2];
+    MPI_Isend(from + first, half, MPI_DOUBLE, target, 4, MPI_COMM_WORLD, &sent[0]);
+    MPI_Isend(from + half - first, half, MPI_DOUBLE, target, 4, MPI_COMM_WORLD, &sent[1]);
+    for (int i = 0; i < 2; i++)
+        MPI_Recv(to + i * half, half, MPI_DOUBLE, source, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Waitall(2, sent, MPI_STATUSES_IGNORE);
+}
+
 static void reduced(enum call call, double *a, double *b)
 {
-    static const int parts[RANKS] = {EACH, EACH, EACH, EACH};
+    static const int parts[RANKS] = {EACH, EACH, EACH};
     MPI_Op op = plan.product ? MPI_PROD : MPI_SUM;
     MPI_Comm world = MPI_COMM_WORLD;
     switch (call) {
@@ -51,6 +67,9 @@ static void reduced(enum call call, double *a, double *b)
         break;
     case EXSCAN:
         MPI_Exscan(a, b, N, MPI_DOUBLE, op, world);
+        break;
+    case MESSAGES:
+        sent_round(a, b, 1, false);
         break;
     case BLOCKS:
         MPI_Reduce_scatter_block(a, b, EACH, MPI_DOUBLE, op, world);
@@ -86,6 +105,9 @@ static void transposed(double *bar, double *back, int rank)
         break;
     case EXSCAN:
         MPI_Exscan(bar, back, N, MPI_DOUBLE, MPI_SUM, turned ? world : other);
+        break;
+    case MESSAGES:
+        sent_round(bar, back, -1, turned);
         break;
     default:
         MPI_Allgather(bar, EACH, MPI_DOUBLE, back, EACH, MPI_DOUBLE, turned ? other : world);
@@ -126,8 +148,11 @@ static void words_due(char *text, size_t size)
 {
     bool followed = !plan.product && plan.call != EXSCAN;
     int at = plan.call == REDUCE ? plan.root : plan.at;
-    if (plan.defect == AFTER && followed)
-        snprintf(text, size, "all calls of the adjoint (1) are given the right numbers");
+    bool two = plan.call ==
+               MESSAGES; /* of each rank, exchanged only as far as it looks for what they bring */
+    if (followed && (plan.defect == AFTER || (two && plan.defect == TURNED)))
+        snprintf(text, size, "all calls of the adjoint (%d) are given the right numbers",
+                 two ? 2 * RANKS : 1);
     else if (plan.defect == BEFORE && followed)
         snprintf(text, size, "is given by rank %d is not the cotangent of what the forward %s gave",
                  at, call_names[plan.call]);
@@ -146,7 +171,8 @@ static void check_case(void)
     struct gradcheck_result result = diff_world_check(program, RANKS, &options);
     const struct gradcheck_culprit *culprit = &result.culprit;
     words_due(due, sizeof due);
-    bool wrong = plan.defect != RIGHT, accused = plan.defect == TURNED && due[0];
+    bool wrong = plan.defect != RIGHT,
+         accused = plan.defect == TURNED && due[0] && plan.call != MESSAGES;
     bool well = !result.base_failed && (result.failed > 0) == wrong &&
                 culprit->outside == accused && strstr(culprit->text, due) != NULL &&
                 (due[0] || !culprit->text[0]);
@@ -157,6 +183,11 @@ static void check_case(void)
     gradcheck_release(&result);
 }
 
+static bool does_the_same(enum call one, enum call other)
+{
+    return one == other || (one == BLOCKS && other == PARTS) || (one == PARTS && other == BLOCKS);
+}
+
 int main(void)
 {
     unsigned long long number = 0;
@@ -165,12 +196,14 @@ int main(void)
             for (plan.defect = 0; plan.defect < DEFECTS; plan.defect++)
                 for (plan.at = 0; plan.at < RANKS; plan.at++) {
                     plan.product = product;
+                    if (product && plan.call == MESSAGES)
+                        continue;
                     plan.root = plan.at;
                     if (plan.defect != BEFORE && plan.call != REDUCE && plan.at > 0)
                         continue;
                     if (plan.call == EXSCAN && plan.defect == BEFORE && plan.at == 0)
                         continue; /* it has none */
-                    if (product && plan.at > 1)
+                    if (plan.at > 1 && (product || plan.call == MESSAGES))
                         continue;
                     if (dice_takes(number++))
                         check_case();
@@ -181,8 +214,7 @@ int main(void)
     for (plan.call = 0; plan.call < CALLS; plan.call++)
         for (plan.by = 0; plan.by < CALLS; plan.by++)
             for (plan.defect = 0; plan.defect < DEFECTS; plan.defect++)
-                if ((plan.by == plan.call || (plan.by >= BLOCKS && plan.call >= BLOCKS)) &&
-                    dice_takes(number++))
+                if (does_the_same(plan.by, plan.call) && dice_takes(number++))
                     check_case();
     return tap_done();
 }
