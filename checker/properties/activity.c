@@ -18,6 +18,7 @@ struct activity {
     bool *reported;     /* per node: named by a finding */
     uint32_t *first_op; /* per node, TRACE_NO */
     uint32_t *backward; /* per forward node: one of its backward nodes, TRACE_NO */
+    uint32_t *made;     /* per pass: one of its nodes, TRACE_NO */
 };
 
 static bool is_communication(const struct trace_node *node)
@@ -25,14 +26,45 @@ static bool is_communication(const struct trace_node *node)
     return node->pass == 0 && node->kind != OP_COMPUTE && node->kind != OP_NONE;
 }
 
-/* A pass in data mode that began after op `first` of the rank and ended. */
-static bool was_pruned(const struct check_context *context, uint32_t rank, uint32_t first)
+static void find_nodes(struct activity *activity)
 {
+    const struct check_context *context = activity->context;
     const struct trace *trace = context->trace;
+    for (size_t i = 0; i < trace->pass_count; i++)
+        activity->made[i] = TRACE_NO;
+    size_t at = 0;
+    for (size_t n = 0; n < trace->node_count; n++) {
+        const struct trace_node *node = &trace->nodes[n];
+        size_t begin = context->pass_begin[node->rank], end = context->pass_begin[node->rank + 1];
+        if (!node->pass)
+            continue;
+        if (at < begin || at >= end || trace->passes[at].pass != node->pass)
+            for (at = begin; at < end && trace->passes[at].pass != node->pass;)
+                at++;
+        if (at < end)
+            activity->made[at] = (uint32_t)n;
+    }
+}
+
+/* Of a pass that communicated nothing its nodes say when it was: they are made together. */
+static bool began_after(const struct activity *activity, size_t pass, uint32_t node)
+{
+    const struct trace_pass *row = &activity->context->trace->passes[pass];
+    uint32_t first = activity->first_op[node];
+    if (row->first_op == row->op_end && activity->made[pass] != TRACE_NO)
+        return activity->made[pass] > node;
+    return first == TRACE_NO || row->first_op > first;
+}
+
+/* A pass in data mode that began after the node and ended. */
+static bool was_pruned(const struct activity *activity, uint32_t node)
+{
+    const struct check_context *context = activity->context;
+    uint32_t rank = context->trace->nodes[node].rank;
     bool pruning = false;
     for (size_t i = context->pass_begin[rank]; i < context->pass_begin[rank + 1]; i++) {
-        const struct trace_pass *pass = &trace->passes[i];
-        if (first != TRACE_NO && pass->first_op <= first)
+        const struct trace_pass *pass = &context->trace->passes[i];
+        if (!began_after(activity, i, node))
             continue;
         if (pass->mode != PASS_DATA || !pass->complete)
             return false;
@@ -57,7 +89,7 @@ static void judge_life(struct activity *activity)
             continue;
         if (activity->backward[n] != TRACE_NO)
             activity->life[n] = LIFE_LIVE;
-        else if (was_pruned(activity->context, trace->nodes[n].rank, activity->first_op[n]))
+        else if (was_pruned(activity, (uint32_t)n))
             activity->life[n] = LIFE_DEAD;
     }
 }
@@ -212,6 +244,8 @@ void check_activity(const struct check_context *context, struct findings *findin
     activity.reported = check_new(trace->node_count, sizeof *activity.reported);
     activity.first_op = check_new(trace->node_count, sizeof *activity.first_op);
     activity.backward = check_new(trace->node_count, sizeof *activity.backward);
+    activity.made = check_new(trace->pass_count, sizeof *activity.made);
+    find_nodes(&activity);
     judge_life(&activity);
     for (size_t g = 0; g < context->group_count; g++)
         judge_collective(&activity, &context->groups[g], findings);
@@ -223,4 +257,5 @@ void check_activity(const struct check_context *context, struct findings *findin
     free(activity.reported);
     free(activity.first_op);
     free(activity.backward);
+    free(activity.made);
 }

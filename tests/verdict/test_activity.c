@@ -106,24 +106,27 @@ static bool has_adjoint(const struct trace *trace, uint32_t node)
     return false;
 }
 
+/* Nodes are numbered as they are made; of a pass without any nobody knows, and it counts as one behind all. */
+static bool began_after(const struct trace *trace, const struct trace_pass *pass, uint32_t node)
+{
+    for (uint32_t n = 0; n < trace->node_count; n++)
+        if (trace->nodes[n].rank == pass->rank && trace->nodes[n].pass == pass->pass)
+            return trace->nodes[n].id > trace->nodes[node].id;
+    return true;
+}
+
 /* Left out by every pass that began after it, where each of these prunes and has ended. */
 static enum life life_of(const struct trace *trace, uint32_t node)
 {
     const struct trace_node *of = &trace->nodes[node];
-    uint32_t passes = 0, first = 0;
-    bool used = false;
+    uint32_t passes = 0;
     if (of->pass || of->kind == OP_COMPUTE)
         return UNKNOWN;
     if (has_adjoint(trace, node))
         return LIVE;
-    for (uint32_t i = 0; i < trace->op_count && !used; i++)
-        if (trace->ops[i].node == node) {
-            first = i;
-            used = true;
-        }
     for (size_t i = 0; i < trace->pass_count; i++) {
         const struct trace_pass *pass = &trace->passes[i];
-        if (pass->rank != of->rank || (used && pass->first_op <= first))
+        if (pass->rank != of->rank || !began_after(trace, pass, node))
             continue;
         if (pass->mode != PASS_DATA || !pass->complete)
             return UNKNOWN;
