@@ -342,6 +342,37 @@ static void judge(const struct search *search, unsigned long long seed, struct t
     trace_free(trace);
 }
 
+/* Between two sends of one channel stand so many of another tag: told, or said not to have been looked at. */
+static void far_apart(unsigned between, bool told)
+{
+    char *text = NULL;
+    size_t size = 0;
+    struct failure failure = {0};
+    FILE *out = open_memstream(&text, &size);
+    fprintf(out, "{\"simrun\": 1, \"ranks\": 2}\n");
+    for (unsigned i = 0; i < between + 2; i++)
+        fprintf(out,
+                "{\"op\": \"Bsend\", \"rank\": 0, \"thread\": %d, \"peer\": 1, \"tag\": %d, "
+                "\"count\": 1, \"type\": \"double\"}\n",
+                i > 0, i > 0 && i < between + 1);
+    fclose(out);
+    struct trace *trace = format_read_memory("plan.jsonl", text, size, &failure);
+    struct check_options options;
+    struct check_context context;
+    struct findings findings;
+    check_options_init(&options);
+    findings_init(&findings);
+    check_context_init(&context, trace, &options);
+    check_threads(&context, &findings);
+    tap_is_int(findings.count, told, "%u sends apart, %s", between, told ? "told" : "not told");
+    tap_is_int(coverage_missed(trace_coverage(trace), COVERAGE_COMPLETE) > 0, !told,
+               "and said not to have been looked at%s", told ? ": no" : "");
+    check_context_release(&context);
+    findings_release(&findings);
+    trace_free(trace);
+    free(text);
+}
+
 int main(void)
 {
     struct dice_seeds seeds = dice_seeds(800);
@@ -364,5 +395,7 @@ int main(void)
     tap_ok(tally.races * 5 > tally.asked && tally.races * 10 < tally.asked * 9 &&
                tally.asked * 2 > seeds.count,
            "there are both kinds");
+    far_apart(100, true);
+    far_apart(1000, false);
     return tap_done();
 }
