@@ -50,13 +50,12 @@ struct board {
     _Atomic uint64_t outcome_seal;
     _Atomic uint64_t steps, switches, stopped_ns, finished_ns, checked_ns;
     _Atomic size_t choices_made;
-    _Atomic int threads_denied; /* ranks that asked for more threads of MPI than fibers have */
-    _Atomic int checked;        /* the gradient check is over too */
-    _Atomic int impatient;      /* the answer to the next question ends the child */
-    _Atomic int out_of_time;    /* because the time limit passed */
-    _Atomic unsigned answers;   /* to questions so far */
-    _Atomic int running;        /* the rank that runs, -1: none or several */
-    int vanished;               /* its thread alone has ended, and the process for that reason */
+    _Atomic int checked;      /* the gradient check is over too */
+    _Atomic int impatient;    /* the answer to the next question ends the child */
+    _Atomic int out_of_time;  /* because the time limit passed */
+    _Atomic unsigned answers; /* to questions so far */
+    _Atomic int running;      /* the rank that runs, -1: none or several */
+    int vanished;             /* its thread alone has ended, and the process for that reason */
     struct sim_first_failure first_failure;
     struct {
         int rank;       /* who computes, -1: nobody */

@@ -156,8 +156,6 @@ static void note_end(const struct child *child, enum trace_outcome outcome)
     board->switches = sim_world_switches(child->base);
     board->stopped_ns = sim_world_stopped_ns(child->base);
     board->finished_ns = stopwatch_now();
-    for (int r = 0; r < child->job->world.ranks; r++)
-        board->threads_denied += sim_world_rank_denied_threads(child->base, r);
     for (int r = 0; outcome != OUTCOME_FINISHED && r < child->job->world.ranks; r++) {
         sim_world_impersonate(child->base, r);
         record_pending(sim_request_peek);

@@ -31,7 +31,7 @@ static void read_board(const struct board *board, struct job_result *result)
     result->steps = board->steps;
     result->switches = board->switches;
     result->choices_made = board->choices_made;
-    result->threads_denied = board->threads_denied > 0;
+    result->threads_denied = board->first_failure.threads_denied > 0;
     result->stopped_ns = board->stopped_ns;
     if (board->outcome >= 0)
         result->outcome = (enum trace_outcome)board->outcome;

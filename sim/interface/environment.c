@@ -30,6 +30,8 @@ static int init_as(int required, int *provided, const char *function)
     int most = rank->world->multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED;
     rank->thread_level = required < most ? required : most;
     rank->threads_denied = required > most;
+    if (rank->threads_denied && rank->world->options.first_failure)
+        rank->world->options.first_failure->threads_denied++;
     rank->begun_elsewhere = sim_libc_place() == SIM_LIBC_THREAD;
     rank->initialized = true;
     rank->plain = sim_rank_plain(rank);

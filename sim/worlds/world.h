@@ -34,7 +34,8 @@ struct sim_first_failure {
     _Atomic int rank; /* -1 before; set last */
     int exit_code;
     bool crashed, aborted;
-    char refused[400]; /* SIM_Usage: what is wrong with the program's words, else "" */
+    char refused[400];          /* SIM_Usage: what is wrong with the program's words, else "" */
+    _Atomic int threads_denied; /* ranks that asked for more threads of MPI than fibers have */
     struct {
         _Atomic int rank; /* plus one; 0: none; set last */
         uint64_t place;   /* 0: not known */
