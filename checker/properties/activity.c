@@ -26,6 +26,23 @@ static bool is_communication(const struct trace_node *node)
     return node->pass == 0 && node->kind != OP_COMPUTE && node->kind != OP_NONE;
 }
 
+/* The row of the rank's pass, looked for from one on, as nodes of one pass stand together and passes in their order;
+ * `end` where there is none. */
+static size_t pass_row(const struct check_context *context, const struct trace_node *node,
+                       size_t from)
+{
+    const struct trace_pass *passes = context->trace->passes;
+    size_t begin = context->pass_begin[node->rank], end = context->pass_begin[node->rank + 1];
+    from = from < begin || from > end ? begin : from;
+    for (size_t at = from; at < end; at++)
+        if (passes[at].pass == node->pass)
+            return at;
+    for (size_t at = begin; at < from; at++)
+        if (passes[at].pass == node->pass)
+            return at;
+    return end;
+}
+
 static void find_nodes(struct activity *activity)
 {
     const struct check_context *context = activity->context;
@@ -35,13 +52,10 @@ static void find_nodes(struct activity *activity)
     size_t at = 0;
     for (size_t n = 0; n < trace->node_count; n++) {
         const struct trace_node *node = &trace->nodes[n];
-        size_t begin = context->pass_begin[node->rank], end = context->pass_begin[node->rank + 1];
         if (!node->pass)
             continue;
-        if (at < begin || at >= end || trace->passes[at].pass != node->pass)
-            for (at = begin; at < end && trace->passes[at].pass != node->pass;)
-                at++;
-        if (at < end)
+        at = pass_row(context, node, at);
+        if (at < context->pass_begin[node->rank + 1])
             activity->made[at] = (uint32_t)n;
     }
 }
