@@ -508,6 +508,8 @@ static void report_absent(struct hang *hang, uint32_t first, bool *reported,
         report_all_missing(finding, context, over, leave_told(trace, &told, over, count));
         report_near_miss(finding, trace, reason);
     }
+    if (listed > PLACES_LISTED_MAX)
+        finding_detail(finding, "Stand: %u more ranks.\n", listed - PLACES_LISTED_MAX);
     hang_tell_around(hang, finding);
     hang_tell_unstarted(hang, finding);
     finish(finding, context);

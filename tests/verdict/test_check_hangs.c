@@ -111,7 +111,8 @@ static void absent_ranks(void)
     } rows[] = {{2, 1, 0, 0, false},   {2, 1, 1, 1, false},   {3, 1, 1, 2, false},
                 {3, 2, 0, 0, false},   {4, 2, 1, 1, false},   {5, 3, 1, 2, false},
                 {14, 11, 2, 1, false}, {14, 12, 1, 1, false}, {15, 1, 14, 1, false},
-                {14, 2, 3, 0, false},  {2, 1, 0, 0, true},    {4, 2, 1, 1, true}};
+                {14, 1, 0, 0, false},  {14, 2, 3, 0, false},  {2, 1, 0, 0, true},
+                {4, 2, 1, 1, true}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const uint32_t end = rows[i].first + rows[i].ended, standing = rows[i].size - rows[i].ended;
         struct program p = program_new(rows[i].size);
@@ -135,6 +136,10 @@ static void absent_ranks(void)
         tap_is_int(roles(is, "core"), most(standing), "the first %u who came are its core",
                    standing);
         tap_is_int(times(is, "Stands: "), most(standing), "and told");
+        const bool more = standing > PLACES_LISTED_MAX;
+        snprintf(number, sizeof number, "Stand: %u more ranks.\n", standing - PLACES_LISTED_MAX);
+        tap_is_int(times(is, "Stand: "), more, "others are counted");
+        tap_is_int(times(is, number), more, "others are counted right");
         tap_is_int(is ? is->op_count : 0, most(standing), "nobody else is named");
         if (rows[i].finalize) {
             bool each = true;
