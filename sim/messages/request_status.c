@@ -19,6 +19,9 @@ static int check(struct sim_rank *rank, int count, const MPI_Request *handles, c
     if (count < 0)
         return sim_error_raise(MPI_COMM_NULL, MPI_ERR_ARG, function,
                                "count of requests is %d: it must not be negative", count);
+    int missing = count ? sim_point_output(handles, "array_of_requests", function) : MPI_SUCCESS;
+    if (missing)
+        return missing;
     for (int i = 0; i < count; i++)
         if (handles[i] != MPI_REQUEST_NULL && !sim_request_get(rank, handles[i]))
             return sim_error_raise(MPI_COMM_NULL, MPI_ERR_REQUEST, function,
@@ -82,6 +85,7 @@ int PMPI_Request_get_status_any(int count, const MPI_Request handles[], int *ind
 {
     struct sim_rank *rank = sim_point_caller("Request_get_status_any");
     int error = rank ? check(rank, count, handles, "Request_get_status_any") : MPI_ERR_OTHER;
+    error = error ? error : sim_point_output(index, "index", "Request_get_status_any");
     error = error ? error : sim_point_output(flag, "flag", "Request_get_status_any");
     if (error)
         return error;
@@ -112,6 +116,7 @@ int PMPI_Request_get_status_some(int count, const MPI_Request handles[], int *do
     error = error ? error
                   : sim_point_output(count ? (const void *)indices : done, "array_of_indices",
                                      "Request_get_status_some");
+    error = error ? error : sim_point_output(done, "outcount", "Request_get_status_some");
     if (error)
         return error;
     struct sim_request *request;

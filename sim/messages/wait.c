@@ -254,6 +254,16 @@ static void many_release(struct many *many)
         free(many->requests);
 }
 
+/* Where the call says which, and whether; one may be given for both. */
+static int many_outputs(struct many *many, const int *place, const char *name, const int *flag)
+{
+    int error = sim_point_output(place, name, many->function);
+    error = error ? error : sim_point_output(flag, "flag", many->function);
+    if (error)
+        many_release(many);
+    return error;
+}
+
 /* Others complete requests, so it takes the monitor to look at them. Not a step of logical time. The
  * place of an active request that stands in the list already; -1: each stands there once. */
 static int many_count_active(struct many *many)
@@ -288,6 +298,9 @@ static int many_init(struct many *many, const char *function, int count, MPI_Req
     if (count < 0)
         return sim_error_raise(MPI_COMM_NULL, MPI_ERR_ARG, function,
                                "count of requests is %d: it must not be negative", count);
+    int missing = count ? sim_point_output(handles, "array_of_requests", function) : MPI_SUCCESS;
+    if (missing)
+        return missing;
     if (count > 16)
         many->requests = malloc((size_t)count * sizeof(struct sim_request *));
     for (int i = 0; i < count; i++) {
@@ -390,11 +403,9 @@ int PMPI_Testall(int count, MPI_Request *handles, int *flag, MPI_Status *statuse
     int error = many_init(&many, "Testall", count, handles);
     if (error)
         return error;
-    error = sim_point_output(flag, "flag", "Testall");
-    if (error) {
-        many_release(&many);
+    error = many_outputs(&many, flag, "flag", flag);
+    if (error)
         return error;
-    }
     MPI_Comm comm = comm_of_first(&many);
     sim_world_enter(many.rank->world);
     *flag = is_done(many.rank, many.requests, count);
@@ -502,6 +513,7 @@ int PMPI_Waitany(int count, MPI_Request *handles, int *index, MPI_Status *status
 {
     struct many many;
     int error = many_init(&many, "Waitany", count, handles);
+    error = error ? error : many_outputs(&many, index, "index", index);
     if (error)
         return error;
     *index = MPI_UNDEFINED;
@@ -529,6 +541,7 @@ int PMPI_Testany(int count, MPI_Request *handles, int *index, int *flag, MPI_Sta
 {
     struct many many;
     int error = many_init(&many, "Testany", count, handles);
+    error = error ? error : many_outputs(&many, index, "index", flag);
     if (error)
         return error;
     *index = MPI_UNDEFINED;
@@ -613,6 +626,7 @@ static int some(const char *function, bool waits, struct many *many, int *outcou
 {
     /* the place of the indices, or of their number where there are none */
     int error = sim_point_output(many->count ? indices : outcount, "array_of_indices", function);
+    error = error ? error : sim_point_output(outcount, "outcount", function);
     if (error)
         return error;
     *outcount = MPI_UNDEFINED;
@@ -660,6 +674,7 @@ int PMPI_Request_get_status(MPI_Request handle, int *flag, MPI_Status *status)
         return MPI_ERR_OTHER;
     struct sim_request *request;
     int error = look_up(rank, handle, "Request_get_status", &request);
+    error = error ? error : sim_point_output(flag, "flag", "Request_get_status");
     if (error)
         return error;
     *flag = 1;
