@@ -5,6 +5,7 @@
 #include "checker/properties.h"
 #include "checker/properties/freed_requests.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,12 +78,12 @@ static bool *ranks_told(const struct trace *trace)
     return told;
 }
 
-/* How many of the ranks from `begin` on, before `end`, ended as this one, untold. */
+/* How many of the ranks from `begin` on, before `end`, ended as this one, untold: at most so many. */
 static unsigned count_alike(const struct trace *trace, const bool *told, uint32_t rank,
-                            uint32_t begin, uint32_t end)
+                            uint32_t begin, uint32_t end, unsigned most)
 {
     unsigned count = 0;
-    for (uint32_t other = begin; other < end; other++)
+    for (uint32_t other = begin; other < end && count < most; other++)
         count += !told[other] && same_end(&trace->rank_info[rank], &trace->rank_info[other]);
     return count;
 }
@@ -96,12 +97,12 @@ static void check_ends(const struct trace *trace, struct findings *findings)
         bool crashed = info->state == RANK_CRASHED, aborted = info->state == RANK_ABORTED;
         if (!crashed && !aborted && (info->state != RANK_FINISHED || info->exit_code == 0))
             continue;
-        if (told[rank] || count_alike(trace, told, rank, 0, rank))
+        if (told[rank] || count_alike(trace, told, rank, 0, rank, 1))
             continue;
         if (crashed && is_noted(trace, "X001")) /* a sanitizer's report says what it was */
             continue;
         report_end(trace, crashed ? crash_code(info->exit_code) : "X002", rank, findings);
-        unsigned more = count_alike(trace, told, rank, rank + 1, trace->ranks);
+        unsigned more = count_alike(trace, told, rank, rank + 1, trace->ranks, UINT_MAX);
         if (more)
             finding_detail(&findings->items[findings->count - 1], "So did %u other rank%s.\n", more,
                            more == 1 ? "" : "s");
