@@ -140,7 +140,7 @@ static bool waits(enum form form)
 static void round_of(void)
 {
     enum form form = (enum form)below(FORMS);
-    int order[MOST], n = 0, open = 0, sent = 0, flag = 0, first = (int)below(MOST);
+    int order[MOST], n = 0, open = 0, flag = 0, first = (int)below(MOST);
     MPI_Request list[MOST];
     for (int k = 0; k < MOST; k++) {
         int i = (first + k) % MOST;
@@ -152,7 +152,6 @@ static void round_of(void)
         if (slot->open || below(2)) {
             list[n] = slot->open ? slot->request : MPI_REQUEST_NULL;
             open += slot->open;
-            sent += slot->sent;
             order[n++] = i;
         }
     }

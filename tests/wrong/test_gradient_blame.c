@@ -242,7 +242,8 @@ static int recorded_run(void *context, struct diff_probe *probe, int worker)
 
 /* ---- judging ---- */
 
-static bool says(const struct gradcheck_culprit *culprit, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static bool says(const struct gradcheck_culprit *culprit,
+                                                       const char *format, ...)
 {
     char words[200];
     va_list arguments;
