@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOOK_BACK = 256 /* operations of a communicator */ };
+enum { CHANNELS_MOST = 256 /* of the threads of a rank, on one communicator */ };
 
 struct entry {
     uint32_t rank, comm, class, op;
@@ -241,30 +241,68 @@ static bool is_open(struct order *order, uint32_t first, uint32_t second)
     return order->when[second] != TRACE_NO && !comes_before(order, first, second);
 }
 
-/* Those of this communicator that the plan has before it, the nearest of each thread: where nothing orders the two, it is
- * told. */
-static void look_back(struct order *order, const struct entry *entries, size_t at, size_t told,
+/* The last operation of a thread on one of its channels. */
+struct last {
+    uint32_t thread, entry;
+};
+
+/* Of the group that is gone through: one for each channel of each thread, the newest last. */
+struct lasts {
+    struct last items[CHANNELS_MOST];
+    size_t count;
+    bool more; /* there was no room for all */
+};
+
+static void remember(const struct order *order, const struct entry *entries, size_t at,
+                     struct lasts *lasts)
+{
+    const struct last own = {order->trace->ops[entries[at].op].form->thread, (uint32_t)at};
+    size_t i = 0;
+    while (i < lasts->count && (lasts->items[i].thread != own.thread ||
+                                !same_channel(&entries[lasts->items[i].entry], &entries[at])))
+        i++;
+    lasts->more = lasts->more || i == CHANNELS_MOST;
+    if (i == CHANNELS_MOST)
+        i = 0; /* the oldest makes room */
+    else if (i == lasts->count)
+        lasts->count++;
+    memmove(lasts->items + i, lasts->items + i + 1, (lasts->count - 1 - i) * sizeof *lasts->items);
+    lasts->items[lasts->count - 1] = own;
+}
+
+static void tell_open(struct order *order, uint32_t other, uint32_t own, size_t told,
                       struct findings *findings)
 {
     const struct trace *trace = order->trace;
-    const struct entry *own = &entries[at];
-    uint32_t thread = trace->ops[own->op].form->thread, last = thread;
-    for (size_t i = at; i-- > 0 && same_group(&entries[i], own);) {
-        uint32_t other = entries[i].op;
-        if (at - i > LOOK_BACK) {
-            trace_gap(trace, "threads", 1,
-                      "operations of two threads, far apart on one communicator");
-            return;
-        }
-        if (trace->ops[other].form->thread == thread || trace->ops[other].form->thread == last ||
-            !share_channel(&entries[i], own))
+    const char *code = are_alike(&trace->ops[other], &trace->ops[own]) ? "R002" : "R001";
+    uint32_t first = other < own ? other : own, second = other ^ own ^ first;
+    if (!check_at_place(findings, told, code, trace, first) && is_open(order, other, own))
+        report(trace, first, second, findings);
+}
+
+/* What the plan has before it on channels that are its own, too, the nearest of each other thread: where nothing orders the
+ * two, it is told. Where something does, what the thread did before is ordered as well. */
+static void look_back(struct order *order, const struct entry *entries, size_t at, size_t told,
+                      struct lasts *lasts, struct findings *findings)
+{
+    uint32_t looked[CHANNELS_MOST + 1] = {order->trace->ops[entries[at].op].form->thread};
+    size_t looked_count = 1;
+    if (at > 0 && !same_group(&entries[at - 1], &entries[at]))
+        *lasts = (struct lasts){.count = 0};
+    for (size_t i = lasts->count; i-- > 0;) {
+        const struct entry *other = &entries[lasts->items[i].entry];
+        bool again = false;
+        for (size_t k = 0; k < looked_count && !again; k++)
+            again = looked[k] == lasts->items[i].thread;
+        if (again || !share_channel(other, &entries[at]))
             continue;
-        last = trace->ops[other].form->thread;
-        const char *code = are_alike(&trace->ops[other], &trace->ops[own->op]) ? "R002" : "R001";
-        uint32_t first = other < own->op ? other : own->op, second = other ^ own->op ^ first;
-        if (!check_at_place(findings, told, code, trace, first) && is_open(order, other, own->op))
-            report(trace, first, second, findings);
+        looked[looked_count++] = lasts->items[i].thread;
+        tell_open(order, other->op, entries[at].op, told, findings);
     }
+    if (lasts->more)
+        trace_gap(order->trace, "threads", 1,
+                  "operations of threads that use more than 256 channels of one communicator");
+    remember(order, entries, at, lasts);
 }
 
 static void check_plan_threads(const struct check_context *context, struct entry *entries,
@@ -282,8 +320,9 @@ static void check_plan_threads(const struct check_context *context, struct entry
     }
     if (count)
         qsort(entries, count, sizeof *entries, by_time);
-    for (size_t i = 1; i < count; i++)
-        look_back(&order, entries, i, told, findings);
+    struct lasts lasts = {.count = 0};
+    for (size_t i = 0; i < count; i++)
+        look_back(&order, entries, i, told, &lasts, findings);
     order_release(&order);
     free(takers);
 }

@@ -342,8 +342,9 @@ static void judge(const struct search *search, unsigned long long seed, struct t
     trace_free(trace);
 }
 
-/* Between two sends of one channel stand so many of another tag: told, or said not to have been looked at. */
-static void far_apart(unsigned between, bool told)
+/* Between two sends of one channel stand so many, of one other tag or each of its own: told, or said not to have been looked
+ * at. */
+static void far_apart(unsigned between, bool each, bool told)
 {
     char *text = NULL;
     size_t size = 0;
@@ -354,7 +355,10 @@ static void far_apart(unsigned between, bool told)
         fprintf(out,
                 "{\"op\": \"Bsend\", \"rank\": 0, \"thread\": %d, \"peer\": 1, \"tag\": %d, "
                 "\"count\": 1, \"type\": \"double\"}\n",
-                i > 0, i > 0 && i < between + 1);
+                i > 0,
+                i == 0 || i == between + 1 ? 0
+                : each                     ? (int)i
+                                           : 1);
     fclose(out);
     struct trace *trace = format_read_memory("plan.jsonl", text, size, &failure);
     struct check_options options;
@@ -364,7 +368,8 @@ static void far_apart(unsigned between, bool told)
     findings_init(&findings);
     check_context_init(&context, trace, &options);
     check_threads(&context, &findings);
-    tap_is_int(findings.count, told, "%u sends apart, %s", between, told ? "told" : "not told");
+    tap_is_int(findings.count, told, "%u sends of %s apart, %s", between,
+               each ? "their own tags" : "one other tag", told ? "told" : "not told");
     tap_is_int(coverage_missed(trace_coverage(trace), COVERAGE_COMPLETE) > 0, !told,
                "and said not to have been looked at%s", told ? ": no" : "");
     check_context_release(&context);
@@ -395,7 +400,9 @@ int main(void)
     tap_ok(tally.races * 5 > tally.asked && tally.races * 10 < tally.asked * 9 &&
                tally.asked * 2 > seeds.count,
            "there are both kinds");
-    far_apart(100, true);
-    far_apart(1000, false);
+    far_apart(100, false, true);
+    far_apart(100000, false, true);
+    far_apart(200, true, true);
+    far_apart(1000, true, false);
     return tap_done();
 }
