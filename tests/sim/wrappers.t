@@ -135,8 +135,9 @@ fi
 if command -v clang >/dev/null; then
     mkdir -p masks
     real=$(command -v clang)
-    printf '#!/bin/sh\nPATH="%s" exec "%s" "$@"\n' "$PATH" "$real" >remembers # which may be such a cache itself
-    printf '#!/bin/sh\nPATH="%s" exec "$@"\n' "$PATH" >masks/words
+    outside=${PATH#"$bin:"} # in a build a folder may have the compiler's name
+    printf '#!/bin/sh\nPATH="%s" exec "%s" "$@"\n' "$outside" "$real" >remembers # which may be such a cache itself
+    printf '#!/bin/sh\nPATH="%s" exec "$@"\n' "$outside" >masks/words
     chmod +x remembers masks/words
     ln -sf ../remembers masks/clang
     for words in clang "words $real"; do
