@@ -290,9 +290,16 @@ static bool says_they_were(const struct team_level *of)
         return false;
     int length = snprintf(were, sizeof were, "%.*s was in%s", (int)(place - of->said), of->said,
                           place + strlen(may));
-    while (!strncmp(text, were, (size_t)length))
-        text += length;
-    return !*text;
+    size_t perhaps = strlen(of->said);
+    bool any = false;
+    while (*text) {
+        bool they_were = !strncmp(text, were, (size_t)length);
+        if (!they_were && strncmp(text, of->said, perhaps) != 0)
+            return false;
+        text += they_were ? (size_t)length : perhaps;
+        any = any || they_were;
+    }
+    return any;
 }
 
 static void levels(const struct team_level *(*level_of)(int))
