@@ -6,8 +6,13 @@
 
 #include "sim/collectives/call.h"
 
+/* Of two blocks that are not of one datatype and count. */
+bool sim_alike_apart(struct sim_block one, struct sim_block other);
 /* Whether both have their data at the same places, counted from where they begin. */
-bool sim_alike(struct sim_block one, struct sim_block other);
+static inline bool sim_alike(struct sim_block one, struct sim_block other)
+{
+    return (one.type == other.type && one.count == other.count) || sim_alike_apart(one, other);
+}
 
 /* What members give, as elements of one datatype. */
 struct sim_inputs {
@@ -17,8 +22,16 @@ struct sim_inputs {
 };
 struct sim_inputs sim_inputs_new(int count);
 void sim_inputs_free(struct sim_inputs *inputs);
+/* A copy of `given` as elements of the datatype, which is input i. */
+void sim_inputs_copy(struct sim_inputs *inputs, int i, struct sim_block given,
+                     const struct sim_datatype *type, size_t elements);
 /* Input i is `given`, read as `elements` elements of the datatype. */
-void sim_inputs_set(struct sim_inputs *inputs, int i, struct sim_block given,
-                    const struct sim_datatype *type, size_t elements);
+static inline void sim_inputs_set(struct sim_inputs *inputs, int i, struct sim_block given,
+                                  const struct sim_datatype *type, size_t elements)
+{
+    inputs->data[i] = given.data;
+    if (!sim_alike(given, (struct sim_block){NULL, elements, type}))
+        sim_inputs_copy(inputs, i, given, type, elements);
+}
 
 #endif

@@ -133,11 +133,6 @@ size_t sim_call_all_shares(const struct sim_collective_call *call)
     return sum;
 }
 
-struct sim_block sim_side_whole(const struct sim_side *side)
-{
-    return (struct sim_block){side->buffer, side->count, side->type};
-}
-
 struct sim_block sim_side_block(const struct sim_side *side, int peer)
 {
     struct sim_block block = {side->buffer, side->count, side->type};

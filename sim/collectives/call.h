@@ -126,7 +126,10 @@ struct sim_block sim_side_block(const struct sim_side *side, int peer);
  * behind the other. */
 size_t sim_call_all_shares(const struct sim_collective_call *call);
 /* The whole side as one block. */
-struct sim_block sim_side_whole(const struct sim_side *side);
+static inline struct sim_block sim_side_whole(const struct sim_side *side)
+{
+    return (struct sim_block){side->buffer, side->count, side->type};
+}
 /* An intercommunicator's members act across: the call runs on the bridge, its peers are the other
  * group, and of a rooted operation only the root and that group take part. */
 static inline bool sim_call_is_intercomm(const struct sim_collective_call *call)

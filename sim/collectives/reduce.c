@@ -336,14 +336,20 @@ static void scan_advance(struct sim_collective *collective, int rank)
             sim_datatype_copy_in(type, call->receive.buffer, count, collective->running);
         return;
     }
-    char *here = need(span.bytes), *sum = here - span.low; /* gaps as in the input */
-    memcpy(here, (char *)call->send.buffer + span.low, span.bytes);
+    char *here = need(span.bytes), *sum = here - span.low;
+    if (!type->contiguous) /* gaps as in the input */
+        memcpy(here, (char *)call->send.buffer + span.low, span.bytes);
     sim_datatype_copy_in(type, sum, count, collective->running);
     sim_op_apply_right(call->op, sum, call->send.buffer, count, type);
     if (exclusive)
         sim_datatype_copy_in(type, call->receive.buffer, count, collective->running);
     else
         sim_datatype_transfer(sum, type, count, call->receive.buffer, type, count);
+    if (type->contiguous) { /* it has no gaps */
+        free(collective->running);
+        collective->running = here;
+        return;
+    }
     sim_datatype_copy_out(type, sum, count, collective->running);
     free(here);
 }
