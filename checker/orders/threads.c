@@ -209,29 +209,32 @@ struct taker { /* of any tag */
     int32_t peer;
 };
 
+static int by_taker(const void *a, const void *b)
+{
+    const struct taker *x = a, *y = b;
+    COMPARE(comm);
+    COMPARE(rank);
+    COMPARE(peer);
+    return 0;
+}
+
 /* Somebody may receive this send whatever its tag. */
 static bool is_taken_by_any(const struct taker *takers, size_t count, const struct entry *send)
 {
-    for (size_t i = 0; i < count; i++)
-        if (takers[i].comm == send->comm && (int32_t)takers[i].rank == send->peer &&
-            (takers[i].peer == TRACE_ANY || takers[i].peer == (int32_t)send->rank))
-            return true;
-    return false;
+    struct taker anybody = {(uint32_t)send->peer, send->comm, TRACE_ANY};
+    struct taker named = {(uint32_t)send->peer, send->comm, (int32_t)send->rank};
+    return count && (bsearch(&anybody, takers, count, sizeof *takers, by_taker) ||
+                     bsearch(&named, takers, count, sizeof *takers, by_taker));
 }
 
-/* Each once. */
 static size_t find_takers(const struct entry *entries, size_t count, struct taker *takers)
 {
     size_t found = 0;
-    for (size_t i = 0; i < count; i++) {
-        const struct entry *entry = &entries[i];
-        const struct taker taker = {entry->rank, entry->comm, entry->peer};
-        bool known = entry->class != CLASS_RECEIVE || entry->tag != TRACE_ANY;
-        for (size_t k = 0; k < found && !known; k++)
-            known = memcmp(&takers[k], &taker, sizeof taker) == 0;
-        if (!known)
-            takers[found++] = taker;
-    }
+    for (size_t i = 0; i < count; i++)
+        if (entries[i].class == CLASS_RECEIVE && entries[i].tag == TRACE_ANY)
+            takers[found++] = (struct taker){entries[i].rank, entries[i].comm, entries[i].peer};
+    if (found)
+        qsort(takers, found, sizeof *takers, by_taker);
     return found;
 }
 

@@ -136,17 +136,11 @@ struct knots {
     size_t count;
 };
 
-static bool is_standing(const struct hang *hang, uint32_t rank)
-{
-    const struct wait_node *node = hang->graph ? &hang->graph->nodes[rank] : NULL;
-    return node && !node->goes && node->kind != WAIT_NEVER;
-}
-
 static struct knots knots_of_core(const struct hang *hang)
 {
     struct knots knots = {check_new(hang->core_count + 1, sizeof *knots.components), 0};
     for (size_t i = 0; i < hang->core_count; i++)
-        if (is_standing(hang, hang->core[i]))
+        if (stands(hang, hang->core[i]))
             knots.components[knots.count++] = hang->graph->nodes[hang->core[i]].component;
     knots.count = sort_once(knots.components, knots.count);
     return knots;
@@ -154,7 +148,7 @@ static struct knots knots_of_core(const struct hang *hang)
 
 static bool is_of_a_knot(const struct hang *hang, const struct knots *knots, uint32_t rank)
 {
-    return is_standing(hang, rank) &&
+    return stands(hang, rank) &&
            is_among(hang->graph->nodes[rank].component, knots->components, knots->count);
 }
 

@@ -102,9 +102,9 @@ struct diff_probe_rank {
         uint32_t epoch, sequence, record, position;
     } * records;
     size_t record_count, record_room;
-    struct
-        probe_calls { /* stretches of the rank's calls that are those of operations on a tape, or of
-                            passes: from number `from` + 1 to `to`, by their ends */
+    /* Stretches of the rank's calls that are those of operations on a tape, or of passes: from number
+     * `from` + 1 to `to`, by their ends. */
+    struct probe_calls {
         uint32_t from, to;
     } * calls;
     size_t calls_count, calls_room;

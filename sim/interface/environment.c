@@ -29,8 +29,7 @@ static int init_as(int required, int *provided, const char *function)
                                "MPI is initialised already");
     int most = rank->world->multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED;
     rank->thread_level = required < most ? required : most;
-    rank->threads_denied = required > most;
-    if (rank->threads_denied && rank->world->options.first_failure)
+    if (required > most && rank->world->options.first_failure)
         rank->world->options.first_failure->threads_denied++;
     rank->begun_elsewhere = sim_libc_place() == SIM_LIBC_THREAD;
     rank->initialized = true;

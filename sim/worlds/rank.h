@@ -96,7 +96,6 @@ struct sim_rank {
     const void *code;     /* somewhere in the program's image */
     int thread_level;
     const void *left_at; /* where it called exit or its like; NULL: it did not, or nobody knows */
-    bool threads_denied; /* it asked for more than it was given */
     int exit_code;
     bool aborted;
     bool failed;                  /* ended between Init and Finalize */

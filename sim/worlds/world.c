@@ -410,11 +410,6 @@ bool sim_world_rank_initialized(const struct sim_world *world, int rank)
     return world->ranks[rank].initialized || world->ranks[rank].used_session;
 }
 
-bool sim_world_rank_denied_threads(const struct sim_world *world, int rank)
-{
-    return world->ranks[rank].threads_denied;
-}
-
 int sim_world_exit_code(const struct sim_world *world, int rank)
 {
     return world->ranks[rank].exit_code;

@@ -131,8 +131,6 @@ const void *sim_world_rank_left_at(const struct sim_world *world, int rank);
 bool sim_world_rank_finalized(const struct sim_world *world, int rank);
 /* Whether it ever called MPI_Init, or opened a session. */
 bool sim_world_rank_initialized(const struct sim_world *world, int rank);
-/* Whether it asked MPI_Init_thread for more than it was given. */
-bool sim_world_rank_denied_threads(const struct sim_world *world, int rank);
 int sim_world_exit_code(const struct sim_world *world, int rank);
 uint64_t sim_world_steps(const struct sim_world *world);
 uint64_t sim_world_switches(const struct sim_world *world);

@@ -117,13 +117,12 @@ static const char *play_cast(const struct cast *given, enum sim_executor_kind ex
                      sim_world_exit_code(world, r) == (began && ends ? cast.codes[r] : 0) &&
                      sim_world_rank_left(world, r) == (began && role == LEAVES) &&
                      sim_world_rank_finalized(world, r) == (began && role == FINISHES) &&
-                     sim_world_rank_initialized(world, r) == (began && role != BARE) &&
-                     !sim_world_rank_denied_threads(world, r);
+                     sim_world_rank_initialized(world, r) == (began && role != BARE);
         if ((one_after_the_other || aborter == cast.ranks) && !right && !*text)
             snprintf(text, sizeof text, "rank %d, role %d: state %d, code %d", r, role,
                      sim_world_rank_state(world, r), sim_world_exit_code(world, r));
     }
-    bool told = first.rank == failed;
+    bool told = first.rank == failed && !first.threads_denied;
     if (failed >= 0)
         told &= first.exit_code == cast.codes[failed] &&
                 first.crashed == (cast.roles[failed] == CRASHES) &&

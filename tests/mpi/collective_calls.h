@@ -58,6 +58,12 @@ static inline bool is_reduction(enum kind kind)
     return kind >= REDUCE;
 }
 
+/* Each rank gets its own part of the result. */
+static inline bool has_shares(enum kind kind)
+{
+    return kind == REDUCE_SCATTER || kind == REDUCE_SCATTER_BLOCK;
+}
+
 static inline bool exists(enum kind kind, enum place place)
 {
     return place == WITHIN || (place == ACROSS ? kind != SCAN && kind != EXSCAN

@@ -34,11 +34,6 @@ struct scene { /* the same on all ranks */
 
 static unsigned long long world_seed;
 
-static bool has_shares(enum kind kind)
-{
-    return kind == REDUCE_SCATTER || kind == REDUCE_SCATTER_BLOCK;
-}
-
 static struct scene scene_new(uint64_t *dice)
 {
     struct scene scene = {.kind = (enum kind)(REDUCE + (int)dice_below(dice, KINDS - REDUCE))};

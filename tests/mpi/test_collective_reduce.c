@@ -61,11 +61,6 @@ static void wrong(struct world_case *world, const struct scene *scene, int rank,
 
 /* ---- the scene ---- */
 
-static bool has_shares(enum kind kind)
-{
-    return kind == REDUCE_SCATTER || kind == REDUCE_SCATTER_BLOCK;
-}
-
 static struct scene scene_new(uint64_t *dice)
 {
     struct scene scene = {.kind = (enum kind)(REDUCE + (int)dice_below(dice, KINDS - REDUCE))};

@@ -114,11 +114,8 @@ static void program(int rank)
     diff_tape_free(tape);
 }
 
-static struct recording *recording;
-
-static int enter(void *context, int rank)
+static int enter(void *recording, int rank)
 {
-    (void)context;
     recording_rank_begin(recording);
     MPI_Init(NULL, NULL);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -164,9 +161,9 @@ static const char *recorded_difference(void)
     struct sim_world_options options = world_options(RANKS);
     diff_probe_init(&probe, RANKS);
     options.slots[MPIX_SLOT_PROBE] = &probe;
-    recording = recording_new(RANKS, RECORD_LEVEL_OPS, &failure);
+    struct recording *recording = recording_new(RANKS, RECORD_LEVEL_OPS, &failure);
     struct sim_world *world = sim_world_new(&options, &failure);
-    bool finished = sim_world_run(world, enter, NULL) == OUTCOME_FINISHED;
+    bool finished = sim_world_run(world, enter, recording) == OUTCOME_FINISHED;
     const char *difference = finished ? "" : "it does not finish";
     unsigned before = UINT_MAX;
     for (int r = 0; r < RANKS && !difference[0]; r++) {

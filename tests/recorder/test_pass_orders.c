@@ -54,11 +54,8 @@ static void program(int rank)
     diff_tape_free(tape);
 }
 
-static struct recording *recording;
-
-static int enter(void *context, int rank)
+static int enter(void *recording, int rank)
 {
-    (void)context;
     recording_rank_begin(recording);
     MPI_Init(NULL, NULL);
     program(rank);
@@ -131,10 +128,10 @@ static const char *recorded_difference(void)
     struct failure failure = {0};
     struct sim_world_options options = world_options(RANKS);
     struct recording_result result = {.program = "passes", .model = "eager"};
-    recording = recording_new(RANKS, RECORD_LEVEL_OPS, &failure);
+    struct recording *recording = recording_new(RANKS, RECORD_LEVEL_OPS, &failure);
     struct sim_world *world = sim_world_new(&options, &failure);
     memset(right, 0, sizeof right);
-    result.outcome = sim_world_run(world, enter, NULL);
+    result.outcome = sim_world_run(world, enter, recording);
     for (int i = 0; i < RANKS; i++) {
         recording_rank_end(recording, (uint32_t)i, sim_world_rank_state(world, i),
                            sim_world_exit_code(world, i), NULL);
