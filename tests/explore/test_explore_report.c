@@ -23,8 +23,8 @@ static uint32_t below(uint32_t n)
 /* Node n has width[n] children, from child[n] on; 0: a leaf. */
 struct tree {
     uint32_t width[TREE], child[TREE], count, leaves;
-    bool
-        named; /* its alternatives have numbers; before each choice one is made that matters to nobody */
+    /* Its alternatives have numbers; before each choice one is made that matters to nobody. */
+    bool named;
 };
 
 struct ending {
